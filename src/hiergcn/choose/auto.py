@@ -134,7 +134,7 @@ def choose(
 
 def _clock() -> float:
     """Return the seconds of one clock for all ranks."""
-    return Ranks.current().agreed(time.monotonic())
+    return Ranks.current().from_rank0(time.monotonic())
 
 
 class _Race:

@@ -181,7 +181,7 @@ class BatchLearner(OneModel):
         logits = torch.zeros(task.adjacency.shape[0], task.n_classes, device=self.batches.device)
         for members in self.batches.fixed[ranks.rank :: ranks.size]:
             self._fill(logits, self.batches.batch(members))
-        return evaluation(ranks.filled(logits), self.nodes)
+        return evaluation(ranks.sum_disjoint(logits), self.nodes)
 
     def _fill(self, logits: Tensor, batch: Batch) -> None:
         """Write the logits of a batch; its tensors are freed on return."""

@@ -108,7 +108,7 @@ class Trainer:
         if settings.train.batches == 1:
             return True
         if settings not in self._sees_whole:
-            self._sees_whole[settings] = bool(Ranks.current().agreed(self.plan(settings).full_validation))
+            self._sees_whole[settings] = bool(Ranks.current().from_rank0(self.plan(settings).full_validation))
         return self._sees_whole[settings]
 
     def task(self, split: Split) -> Task:

@@ -45,10 +45,8 @@ class Ranks:
             return
         for start in range(0, count, self.size):
             mine = start + self.rank
-            own = work(mine) if mine < count else torch.zeros(length, device=device)
-            every = [torch.empty_like(own) for _ in range(self.size)]
-            distributed.all_gather(every, own)
-            yield from every[: count - start]
+            part = work(mine) if mine < count else torch.zeros(length, device=device)
+            yield from self._gathered(part)[: count - start]
 
     def by_columns(self, linear: Callable[[Tensor], Tensor], dense: Tensor) -> Tensor:
         """Return `linear(dense)` of a map that treats every column alike; each rank computes some columns.
@@ -58,39 +56,41 @@ class Ranks:
         if not self.joined or dense.device.type != _device().type:
             return linear(dense)
         width = -(-dense.shape[1] // self.size)
-        own = dense[:, self.rank * width : (self.rank + 1) * width].contiguous()
-        part = linear(own) if own.shape[1] else own
-        part = torch.nn.functional.pad(part, (0, width - part.shape[1])).contiguous()
+        part = dense[:, self.rank * width : (self.rank + 1) * width].contiguous()
+        part = linear(part) if part.shape[1] else part
+        padded = torch.nn.functional.pad(part, (0, width - part.shape[1])).contiguous()
+        return torch.cat(self._gathered(padded), dim=1)[:, : dense.shape[1]].contiguous()
+
+    def _gathered(self, part: Tensor) -> list[Tensor]:
         every = [torch.empty_like(part) for _ in range(self.size)]
         distributed.all_gather(every, part)
-        return torch.cat(every, dim=1)[:, : dense.shape[1]].contiguous()
+        return every
 
-    def filled(self, parts: Tensor) -> Tensor:
+    def sum_disjoint(self, parts: Tensor) -> Tensor:
         """Return a tensor of which each rank has filled some entries and left the others 0."""
         if self.joined:
             distributed.all_reduce(parts.view(torch.int32))  # bits added to zeros, so that -0.0 stays what it is
         return parts
 
-    def agreed(self, number: float) -> float:
+    def from_rank0(self, number: float) -> float:
         """Return the number of rank 0, for choices that depend on time or memory."""
         if not self.joined:
             return number
-        told = torch.tensor([number], dtype=torch.float64, device=_device())
-        distributed.broadcast(told, src=0)
-        return float(told)
+        shared = torch.tensor([number], dtype=torch.float64, device=_device())
+        distributed.broadcast(shared, src=0)
+        return float(shared)
 
     def broadcast(self, content: bytes) -> bytes:
         """Return rank 0's bytes on every rank; the others pass none."""
         if not self.joined:
             return content
-        length = int(self.agreed(len(content)))
-        found = torch.empty(length, dtype=torch.uint8)
-        if self.rank == 0:
-            found = torch.frombuffer(bytearray(content), dtype=torch.uint8) if content else found
-        found = found.to(_device())
-        if length:
-            distributed.broadcast(found, src=0)
-        return found.cpu().numpy().tobytes()
+        length = int(self.from_rank0(len(content)))
+        if not length:
+            return b""
+        received = bytearray(content) if self.rank == 0 else bytearray(length)
+        shared = torch.frombuffer(received, dtype=torch.uint8).to(_device())
+        distributed.broadcast(shared, src=0)
+        return shared.cpu().numpy().tobytes()
 
 
 def _device() -> torch.device:
