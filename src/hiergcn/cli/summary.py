@@ -11,7 +11,7 @@ from hiergcn.cli.terminal import duration, percent, print_table, printable, warn
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.conformal import describe_intervals, describe_sets
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, metrics_for
-from hiergcn.report.headline import doubt_sentence, headline
+from hiergcn.report.headline import doubt_caution, headline
 from hiergcn.report.leaderboard import Board, Row, board_of
 from hiergcn.run.run import Run
 
@@ -68,7 +68,10 @@ def _print_classes(out: Console, run: Run, board: Board) -> None:
     if sets is not None:
         out.print(describe_sets(sets), style="yellow" if sets["threshold"] is None else None)
     if run.doubtful is not None and len(run.doubtful):
-        out.print(doubt_sentence(run))
+        number, (dropped, caution) = len(run.doubtful), doubt_caution(run)
+        left_out = f"; {dropped:,} of them did not train" if dropped else ""
+        what, them = ("1 label looks", "it") if number == 1 else (f"{number:,} labels look", "them")
+        out.print(f"{what} doubtful: other labels contradict {them}{left_out}.{caution}")
 
 
 def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked: int) -> None:

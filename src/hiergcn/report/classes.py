@@ -108,17 +108,36 @@ class Classes:
 
 def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
     """Return the scores of each class and the confusion matrix of the evaluated nodes."""
-    scores, names = run.scores["per_class"], run.config["class_names"]
+    scores, names = run.scores["per_class"]["classes"], run.config["class_names"]
     trained = run.table.loc[run.table["split"] == "train", "label"].value_counts()
-    known = [row for row in scores["classes"] if row["support"]]
+    known = [row for row in scores if row["support"]]
     lowest = min((row[what] for row in known for what in ("precision", "recall")), default=0.0)
     column = PlotColumn(axes.span([min(50.0, 100 * lowest), 100.0], most=102, room=0.02))
-    rows = [
-        _row(number, row, colours[number], int(trained.get(row["name"], 0)), column)
-        for number, row in enumerate(scores["classes"])
-    ]
-    rows = [rows[number] for number in class_order(scores["classes"])]
-    return Classes(rows, _matrix(run, names), column.head(), legend_html(LEGEND))
+    rows = []
+    for number in class_order(scores):
+        row = scores[number]
+        name, about = row["name"], {"precision": None, "recall": None, "f1": None}
+        drawn: list[str] = []
+        if row["support"]:
+            about = {what: row[what] for what in about}
+            precision, recall, f1 = (100 * row[what] for what in about)
+            drawn = [
+                column.interval(min(precision, recall), max(precision, recall), MUTED, 1.4),
+                column.mark(precision, FIRST, "dot", 5, f"{name}: precision {precision:.1f} %"),
+                column.mark(recall, SECOND, "diamond", 5, f"{name}: recall {recall:.1f} %"),
+                column.mark(f1, INK, "tick", 7, f"{name}: F1 {f1:.1f} %"),
+            ]
+        counts = row["support"], int(trained.get(name, 0))
+        rows.append(ClassRow(number, name, colours[number], *about.values(), *counts, column.cell(*drawn)))
+
+    parts = evaluated_parts(run.scores)
+    nodes = run.table[run.table["split"].isin(parts)]
+    if "train" in parts:  # the only label of a class never validates
+        nodes = nodes[nodes.groupby("label")["label"].transform("size") > 1]
+    position = {name: index for index, name in enumerate(names)}
+    true, predicted = (nodes[what].map(position).to_numpy(np.int64) for what in ("label", "predicted"))
+    pairs = np.bincount(true * len(names) + predicted, minlength=len(names) ** 2)
+    return Classes(rows, pairs.reshape(len(names), len(names)), column.head(), legend_html(LEGEND))
 
 
 def class_order(classes: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -128,29 +147,3 @@ def class_order(classes: Sequence[Mapping[str, Any]]) -> list[int]:
     except ValueError:
         keys = [-row["support"] for row in classes]
     return sorted(range(len(keys)), key=keys.__getitem__)
-
-
-def _row(number: int, row: Mapping[str, Any], colour: str, trained: int, column: PlotColumn) -> ClassRow:
-    if not row["support"]:
-        return ClassRow(number, row["name"], colour, None, None, None, 0, trained, column.cell())
-    precision, recall, f1 = (100 * row[what] for what in ("precision", "recall", "f1"))
-    drawn = (
-        column.interval(min(precision, recall), max(precision, recall), MUTED, 1.4),
-        column.mark(precision, FIRST, "dot", 5, f"{row['name']}: precision {precision:.1f} %"),
-        column.mark(recall, SECOND, "diamond", 5, f"{row['name']}: recall {recall:.1f} %"),
-        column.mark(f1, INK, "tick", 7, f"{row['name']}: F1 {f1:.1f} %"),
-    )
-    figures = row["precision"], row["recall"], row["f1"], row["support"]
-    return ClassRow(number, row["name"], colour, *figures, trained, column.cell(*drawn))
-
-
-def _matrix(run: ShownRun, names: Sequence[str]) -> npt.NDArray[np.int64]:
-    parts = evaluated_parts(run.scores)
-    nodes = run.table[run.table["split"].isin(parts)]
-    if "train" in parts:  # the only label of a class never validates
-        nodes = nodes[nodes.groupby("label")["label"].transform("size") > 1]
-    number = {name: index for index, name in enumerate(names)}
-    true, predicted = (nodes[column].map(number).to_numpy(np.int64) for column in ("label", "predicted"))
-    pairs = np.bincount(true * len(names) + predicted, minlength=len(names) ** 2)
-    matrix: npt.NDArray[np.int64] = pairs.reshape(len(names), len(names))
-    return matrix

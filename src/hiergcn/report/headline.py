@@ -89,14 +89,18 @@ def headline(metrics: Mapping[str, Any], board: Board, constant: float | None = 
     beside = board.comparison() if judged else None
     if judged and constant is not None and len(board.rows) == 1 and metrics["claim"] is None:
         beside = f"The most frequent training class, predicted for every node, gives {100 * constant:.1f} %."
+    claim = None
+    if metrics["claim"] is not None and test:
+        points = round(100 * (test["mean"] - metrics["claim"]), 1)
+        relation = "equal" if points == 0 else f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
+        claim = f"The paper reports {100 * metrics['claim']:.1f} %; this run is {relation}."
     preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
-    sentences = metrics["verdict"], _claim(metrics), beside
     return Headline(
         title_of(metrics["dataset"]),
         f"hiergcn · {_method(metrics)}{preset}",
         figure,
-        tuple(sentence for sentence in sentences if sentence),
-        tuple(map(_sentence, _warnings(metrics))),
+        tuple(sentence for sentence in (metrics["verdict"], claim, beside) if sentence),
+        tuple(_warnings(metrics)),
         judged,
         meaning,
     )
@@ -139,7 +143,35 @@ def title_of(dataset: str) -> str:
 
 def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
     """Return what to do next, the most useful first."""
-    steps = [_suggested(run), _doubtful(run), _more_labels(run.scores, board, classes), _weakest(board, classes)]
+    steps: list[Step] = []
+    if run.suggestions is not None and not run.suggestions.empty:
+        names = _listed(run.suggestions["id"].tolist())
+        text = f"Spread over the graph, more of them where the answer is unsure: {names}."
+        steps.append(Step("Label these nodes next", text, "only=suggested"))
+    if run.doubtful is not None and not run.doubtful.empty:
+        first, number = run.doubtful.iloc[0], len(run.doubtful)
+        text = f"{first['id']} is labelled {first['label']} but looks like {first['likely']}."
+        if number > 1:
+            text = f"{number:,} given labels disagree with the rest, most of all this one: {text}"
+        steps.append(Step("Double-check these labels", text + doubt_caution(run)[1], "only=doubtful"))
+
+    few = sorted((row for row in classes.rows if row.trained < FEW_LABELS), key=lambda row: row.trained)
+    if board.nodes < ENOUGH_TO_JUDGE or run.scores["split"]["val"] < ENOUGH_TO_JUDGE:
+        text = f"At least {ENOUGH_TO_JUDGE} labels each for validation and test show how good the answer is."
+        steps.append(Step("Label more nodes", text))
+    elif few:
+        names = _listed([f"{row.name} ({row.trained})" for row in few])
+        text = f"They have fewer than {FEW_LABELS} training labels: {names}."
+        steps.append(Step("Label more of the rare classes", text))
+    weakest = next((row for row in classes.weakest if row.support >= FEW_NODES), None)
+    if weakest is not None and (worst := classes.taken_for(weakest.number)) is not None:
+        other = next(row.name for row in classes.rows if row.number == worst.predicted)
+        are = "is" if worst.nodes == 1 else "are"
+        text = f"{worst.nodes} of its {weakest.support} {board.on} nodes {are} predicted as {other}."
+        name = weakest.name if weakest.name[:1].isalpha() else f"class {weakest.name}"
+        lowest = f"It has the lowest F1, {100 * (weakest.f1 or 0.0):.0f} %: {text}"
+        steps.append(Step(f"Look at {name}", lowest, f"label={weakest.number}&only=wrong"))
+
     unseen = ~run.table["given"]
     unsure = int((unseen & (run.table["confidence"] < UNSURE)).sum())
     if unsure:
@@ -147,7 +179,7 @@ def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
         share = f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label {have}"
         text = f"{share} a confidence below {100 * UNSURE:.0f} %."
         steps.append(Step("Check unsure predictions", text, "only=unsure"))
-    return [step for step in (*steps, COMPARE if len(board.rows) == 1 else None) if step is not None]
+    return [*steps, *([COMPARE] if len(board.rows) == 1 else [])]
 
 
 def next_steps_for_numbers(metrics: Mapping[str, Any], board: Board, judged: pd.DataFrame) -> list[Step]:
@@ -162,84 +194,17 @@ def next_steps_for_numbers(metrics: Mapping[str, Any], board: Board, judged: pd.
     return [*steps, *([COMPARE] if len(board.rows) == 1 else [])]
 
 
-def _suggested(run: ShownRun) -> Step | None:
-    if run.suggestions is None or run.suggestions.empty:
-        return None
-    names = _listed(run.suggestions["id"].tolist())
-    text = f"Spread over the graph, more of them where the answer is unsure: {names}."
-    return Step("Label these nodes next", text, "only=suggested")
-
-
-def _doubtful(run: ShownRun) -> Step | None:
-    if run.doubtful is None or run.doubtful.empty:
-        return None
-    first, number = run.doubtful.iloc[0], len(run.doubtful)
-    most = f"{first['id']} is labelled {first['label']} but looks like {first['likely']}"
-    text = f"{most}."
-    if number > 1:
-        text = f"{number:,} given labels disagree with the rest, most of all this one: {text}"
-    return Step("Double-check these labels", text + _caution(run.doubtful, run.scores), "only=doubtful")
-
-
-def doubt_sentence(run: ShownRun) -> str:
-    """Say how many labels are doubtful, and how many of them were dropped."""
+def doubt_caution(run: ShownRun) -> tuple[int, str]:
+    """Return how many doubtful labels were dropped, and a sentence if so many are doubtful that they may be right."""
     assert run.doubtful is not None
-    number, dropped = len(run.doubtful), _dropped(run.doubtful)
-    left_out = f"; {dropped:,} of them did not train" if dropped else ""
-    what, them = ("1 label looks", "it") if number == 1 else (f"{number:,} labels look", "them")
-    return f"{what} doubtful: other labels contradict {them}{left_out}.{_caution(run.doubtful, run.scores)}"
-
-
-def _caution(doubtful: pd.DataFrame, metrics: Mapping[str, Any]) -> str:
-    labels = metrics["split"]["train"] + metrics["split"]["val"] + _dropped(doubtful)
-    return caution(len(doubtful), labels)
-
-
-def _dropped(doubtful: pd.DataFrame) -> int:
-    return int((doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
-
-
-def _more_labels(metrics: Mapping[str, Any], board: Board, classes: Classes) -> Step | None:
-    if board.nodes < ENOUGH_TO_JUDGE or metrics["split"]["val"] < ENOUGH_TO_JUDGE:
-        text = f"At least {ENOUGH_TO_JUDGE} labels each for validation and test show how good the answer is."
-        return Step("Label more nodes", text)
-    few = sorted((row for row in classes.rows if row.trained < FEW_LABELS), key=lambda row: row.trained)
-    if not few:
-        return None
-    names = _listed([f"{row.name} ({row.trained})" for row in few])
-    return Step("Label more of the rare classes", f"They have fewer than {FEW_LABELS} training labels: {names}.")
-
-
-def _weakest(board: Board, classes: Classes) -> Step | None:
-    row = next((row for row in classes.weakest if row.support >= FEW_NODES), None)
-    worst = None if row is None else classes.taken_for(row.number)
-    if row is None or worst is None:
-        return None
-    other = next(one.name for one in classes.rows if one.number == worst.predicted)
-    lowest = f"It has the lowest F1, {100 * (row.f1 or 0.0):.0f} %:"
-    are = "is" if worst.nodes == 1 else "are"
-    text = f"{lowest} {worst.nodes} of its {row.support} {board.on} nodes {are} predicted as {other}."
-    name = row.name if row.name[:1].isalpha() else f"class {row.name}"
-    return Step(f"Look at {name}", text, f"label={row.number}&only=wrong")
+    dropped = int((run.doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
+    split = run.scores["split"]
+    return dropped, caution(len(run.doubtful), split["train"] + split["val"] + dropped)
 
 
 def _listed(names: list[str]) -> str:
     more = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _claim(metrics: Mapping[str, Any]) -> str | None:
-    claim = metrics["claim"]
-    if claim is None or metrics["test_accuracy"] is None:
-        return None
-    points = round(100 * (metrics["test_accuracy"]["mean"] - claim), 1)
-    relation = "equal" if points == 0 else f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
-    return f"The paper reports {100 * claim:.1f} %; this run is {relation}."
-
-
-def _sentence(text: str) -> str:
-    """Return a note with a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _warnings(metrics: Mapping[str, Any]) -> list[str]:
@@ -263,5 +228,6 @@ def _warnings(metrics: Mapping[str, Any]) -> list[str]:
         warnings.append(
             f"{which} fewer than {FEW_NODES} {evaluated['on']} nodes: scores of such a class are unreliable."
         )
-    reading = metrics["reading"]  # shown under "How the data was read"
-    return warnings + [note for note in metrics["notes"] if note not in reading]
+    notes = [note for note in metrics["notes"] if note not in metrics["reading"]]  # which the page shows elsewhere
+    ended = [note if note.endswith((".", "!", "?")) else f"{note}." for note in warnings + notes]
+    return [note[:1].upper() + note[1:] for note in ended]
