@@ -19,8 +19,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.compiled.jit import kernel
-from hiergcn.explain.votes import Votes
-from hiergcn.graph.coordinates import Coordinates
 from hiergcn.report.classes import class_order
 from hiergcn.report.figures import principal_components
 from hiergcn.report.headline import UNSURE
@@ -51,13 +49,35 @@ def explorer_data(run: ShownRun, tree: Tree, positions: Sequence[Positions], col
     (arrays, about), levels = (_numbers if "target" in run.scores else _classes)(run, tree), list[dict[str, int]]()
     low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
     extent = max(max(np.ptp(p.real), np.ptp(p.imag)) for p in positions) or 1.0
-    for level, place in enumerate(positions):
-        edges, n_edges = _kept_edges(tree.adjacency[level]), tree.adjacency[level].nnz // 2
-        arrays |= _level_arrays(tree, level, (place - low) / extent, edges)
-        if level == 0 and run.votes is not None and len(edges[0]) == n_edges:
-            arrays |= _votes(run.votes, tree, edges)
-        levels.append({"nodes": len(place), "edges": n_edges, "kept": len(edges[0])})
-    arrays |= _advice(run, tree)
+    for level, position in enumerate(positions):
+        place = (position - low) / extent  # in the unit square
+        source, target, strength = _kept_edges(tree.adjacency[level])
+        if level or len(place) < LARGE:  # the script puts the nodes of a large graph around their hyper-nodes
+            arrays |= {f"x{level}": _coordinate(place.real), f"y{level}": _coordinate(place.imag)}
+        arrays |= {  # differences compress better than numbers
+            f"source{level}": np.diff(source, prepend=0).astype(np.uint32),
+            f"target{level}": (target - source).astype(np.uint32),
+            f"strength{level}": strength.astype(np.float32),
+        }
+        if level > 0:
+            arrays[f"members{level}"] = np.diff(tree.first(level - 1)).astype(np.uint32)
+        n_edges = tree.adjacency[level].nnz // 2
+        if level == 0 and run.votes is not None and len(source) == n_edges:
+            shares = run.votes.shares[tree.order][:, tree.order]
+            for name, rows, columns in (("toSource", source, target), ("toTarget", target, source)):
+                # of the edges in both directions; without any, scipy would return a matrix
+                arrays[name] = np.asarray(shares[rows, columns] if rows.size else (), dtype=np.float32)
+            arrays |= {
+                "own": shares.diagonal().astype(np.float32),
+                "byHyperNodes": run.votes.by_hyper_nodes[tree.order],
+            }
+        levels.append({"nodes": len(place), "edges": n_edges, "kept": len(source)})
+    ids = [str(name) for name in run.table["id"].to_numpy(dtype=object)[tree.order]]
+    for name, advice in (("doubt", run.doubtful), ("suggested", run.suggestions)):
+        if advice is not None and len(advice):  # its rank from 1; 0 for the other nodes
+            rank = np.zeros(len(ids), np.uint32)
+            rank[pd.Index(ids).get_indexer(pd.Index(advice["id"].astype(str)))] = np.arange(1, len(advice) + 1)
+            arrays[name] = rank
     places = _places(run, tree)
     for name, (_, _, spots) in places.items():
         arrays |= {f"{name}X": _coordinate(spots.real), f"{name}Y": _coordinate(spots.imag)}
@@ -74,7 +94,6 @@ def explorer_data(run: ShownRun, tree: Tree, positions: Sequence[Positions], col
         "votes": "own" in arrays,
         "hyperNodesVote": run.votes is not None and run.votes.hyper_nodes_vote,
     }
-    ids = [str(name) for name in run.table["id"].to_numpy(dtype=object)[tree.order]]
     packed = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays.values())
     return ExplorerData(manifest, _packed(packed), _packed(json.dumps(ids, ensure_ascii=False).encode()))
 
@@ -149,34 +168,6 @@ def value_names(ends: npt.NDArray[np.float64]) -> list[str]:
     return [f"{low:.3g} to {high:.3g}".replace("-", "−") for low, high in pairwise(ends)]
 
 
-def _level_arrays(tree: Tree, level: int, place: Positions, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
-    """Return positions (from the unit square) and edges of a level. Differences compress better than numbers."""
-    source, target, strength = edges
-    arrays: dict[str, Array] = {}
-    if level or len(place) < LARGE:  # the script puts the nodes of a large graph around their hyper-nodes
-        arrays |= {f"x{level}": _coordinate(place.real), f"y{level}": _coordinate(place.imag)}
-    arrays |= {
-        f"source{level}": np.diff(source, prepend=0).astype(np.uint32),
-        f"target{level}": (target - source).astype(np.uint32),
-        f"strength{level}": strength.astype(np.float32),
-    }
-    if level > 0:
-        arrays[f"members{level}"] = np.diff(tree.first(level - 1)).astype(np.uint32)
-    return arrays
-
-
-def _advice(run: ShownRun, tree: Tree) -> dict[str, Array]:
-    """Return the rank, from 1, of each node among the doubtful labels and among those to label next; 0 for the rest."""
-    found: dict[str, Array] = {}
-    for name, table in (("doubt", run.doubtful), ("suggested", run.suggestions)):
-        if table is not None and len(table):
-            ids = pd.Index(run.table["id"].astype(str).to_numpy()[tree.order])
-            rank = np.zeros(len(ids), np.uint32)
-            rank[ids.get_indexer(pd.Index(table["id"].astype(str)))] = np.arange(1, len(table) + 1)
-            found[name] = rank
-    return found
-
-
 def _coordinate(share: npt.NDArray[np.float64]) -> Array:
     """Return 16 bits, as differences modulo 2^16: neighbours in the tree are near each other, which compresses well."""
     return np.diff(np.rint(65535 * share).astype(np.uint16), prepend=np.uint16(0))
@@ -186,24 +177,17 @@ def _places(run: ShownRun, tree: Tree) -> dict[str, tuple[str, float, Positions]
     """Return arrangements beside the hierarchy: title, metres per unit, and places of the nodes in the unit square."""
     found = {}
     if run.coordinates is not None:
-        places, wide = _in_unit_square(_on_map(run.coordinates, tree))
+        spots: Positions = run.coordinates.projected()[tree.order] @ np.array([1, 1j])
+        known, linked = np.isfinite(spots), tree.adjacency[0].astype(bool)
+        number = linked @ known.astype(float)  # an unknown place is among those of its neighbours, or in the middle
+        near = (linked @ np.where(known, spots, 0)) / np.maximum(number, 1)
+        spots = np.where(known, spots, np.where(number > 0, near, spots[known].mean()))
+        places, wide = _in_unit_square(spots)
         found["map"] = ("map", wide if run.coordinates.degrees else 0.0, places)
-    if (
-        len(tree.order) < LARGE and run.probabilities.ndim == 2 and run.probabilities.shape[1] > 2
-    ):  # two classes have one probability
+    if len(tree.order) < LARGE and run.probabilities.shape[1] > 2:  # two classes have one probability
         components = principal_components(run.probabilities)[tree.order]
         found["prediction"] = ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])
     return found
-
-
-def _on_map(coordinates: Coordinates, tree: Tree) -> Positions:
-    """Return the place of each node; one that is unknown is among its neighbours, or in the middle."""
-    places: Positions = coordinates.projected()[tree.order] @ np.array([1, 1j])
-    known = np.isfinite(places)
-    filled = np.where(known, places, 0)
-    number = tree.adjacency[0].astype(bool) @ known.astype(float)
-    near: Positions = (tree.adjacency[0].astype(bool) @ filled) / np.maximum(number, 1)
-    return np.where(known, places, np.where(number > 0, near, places[known].mean()))
 
 
 def _in_unit_square(places: Positions) -> tuple[Positions, float]:
@@ -211,23 +195,6 @@ def _in_unit_square(places: Positions) -> tuple[Positions, float]:
     low = complex(places.real.min(), places.imag.min())
     wide = float(max(np.ptp(places.real), np.ptp(places.imag))) or 1.0
     return (places - low) / wide, wide
-
-
-def _entries(shares: sp.csr_array, rows: Array, columns: Array) -> Array:
-    """Return entries of a matrix; without any, scipy would return a matrix."""
-    return np.asarray(shares[rows, columns] if rows.size else (), dtype=np.float32)
-
-
-def _votes(votes: Votes, tree: Tree, edges: tuple[Array, Array, Array]) -> dict[str, Array]:
-    """Return the votes along each edge in both directions, of each node for itself, and of the hyper-nodes."""
-    shares = votes.shares[tree.order][:, tree.order]
-    source, target, _ = edges
-    return {
-        "toSource": _entries(shares, source, target),
-        "toTarget": _entries(shares, target, source),
-        "own": shares.diagonal().astype(np.float32),
-        "byHyperNodes": votes.by_hyper_nodes[tree.order],
-    }
 
 
 def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:

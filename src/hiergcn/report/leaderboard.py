@@ -150,10 +150,6 @@ class Board:
     def ours(self) -> Row:
         return next(row for row in self.rows if row.ours)
 
-    @property
-    def measure(self) -> Measure:
-        return MEASURES[self.metric]
-
     def score(self, row: Row, metric: str | None = None) -> float | None:
         """Return a score of a row, by default the main one, on the nodes that the run is judged by."""
         report: PartReport = getattr(row, self.on) or PartReport()
@@ -166,10 +162,6 @@ class Board:
         """Return the standard deviation over seeds; None for an answer that is one, or that draws nothing."""
         over: Summary = getattr(row, self.on).main
         return None if row.ours and len(set(over.values)) < 2 else over.std
-
-    @property
-    def has_spread(self) -> bool:
-        return any(self.spread(row) is not None for row in self.rows)
 
     @property
     def main_columns(self) -> list[Column]:
@@ -215,28 +207,25 @@ class Board:
         if self.automatic:
             test = Column("test %", lambda row: percent(row.test.accuracy.mean if row.test else None))
             return [Column("validation %", lambda row: percent(self.validation(row))), test, weight, seeds, time]
+
+        def with_spread(row: Row) -> str:
+            over: Summary = getattr(row, self.on).main
+            return percent(over.mean) + ("" if over.std is None else f" ± {percent(over.std)}")
+
         scores = [self._scored(f"{metric.title} %", name, "%") for name, metric in metrics_for("classes").items()]
-        return [Column(scores[0].title, self._with_spread), *scores[1:], seeds, time]
+        return [Column(scores[0].title, with_spread), *scores[1:], seeds, time]
 
     def _scored(self, title: str, metric: str, form: str) -> Column:
         return Column(title, lambda row: _format(form, self.score(row, metric)))
-
-    def _with_spread(self, row: Row) -> str:
-        over: Summary = getattr(row, self.on).main
-        return percent(over.mean) + ("" if over.std is None else f" ± {percent(over.std)}")
-
-    @property
-    def simplest(self) -> Row | None:
-        """The simple method that is best on validation; None if there is none but the run itself."""
-        simple = [row for row in self.rows if row.name in self.measure.simple and not row.ours]
-        return max(simple, key=lambda row: self.validation(row) or 0.0, default=None)
 
     @property
     def main_rows(self) -> Sequence[Row]:
         """The rows of the first screen: the answer, its members and simple methods, then the best of the rest."""
         if self.metric == "r2":
             return self.rows
-        wanted = sorted(self.rows, key=lambda row: not (row.ours or row.weight or row.name in self.measure.simple))
+        wanted = sorted(
+            self.rows, key=lambda row: not (row.ours or row.weight or row.name in MEASURES[self.metric].simple)
+        )
         return [row for row in self.rows if row in wanted[:MAIN_ROWS]]
 
     @property
@@ -245,7 +234,7 @@ class Board:
         if self.metric == "r2":
             text = "R² is 1 for perfect predictions and 0 for the mean of all values."
             text += " Validation chose the weights; test values were read once, at the end." if self.automatic else ""
-            least = self.measure.least
+            least = MEASURES[self.metric].least
             beyond = any((self.score(row) or 0.0) < least for row in self.rows)
             return text + (f" A mark at the left edge has an R² below {signed(f'{least:.1f}')}." if beyond else "")
         members = [row for row in self.rows if row.weight]
@@ -254,14 +243,10 @@ class Board:
         made = f"that of {members[0].title}" if len(members) == 1 else "their weighted mean"
         return f"Ordered by validation, which chose the weights. The answer is {made}."
 
-    def resolution(self) -> float:
-        """Return the difference of two accuracies that chance alone hardly gives, with so few nodes."""
-        p = min(max(self.score(self.ours) or 0.0, 0.02), 0.98)
-        return 1.96 * math.sqrt(2 * p * (1 - p) / max(self.nodes, 1))
-
     def comparison(self) -> str | None:
         """Say whether the run is better than the best simple method, or that it cannot be told."""
-        simple = self.simplest
+        others = [row for row in self.rows if row.name in MEASURES[self.metric].simple and not row.ours]
+        simple = max(others, key=lambda row: self.validation(row) or 0.0, default=None)  # the best on validation
         if simple is None or simple.weight == 1.0:  # or it is the answer
             return None
         ours, theirs = self.score(self.ours) or 0.0, self.score(simple) or 0.0
@@ -270,8 +255,10 @@ class Board:
         points = 100 * (ours - theirs)
         name = f"{simple.title} alone" if simple.weight else simple.title  # or it is a part of the answer
         figure = f"{100 * theirs:.1f} %"
-        if abs(points) < 100 * self.resolution():
-            gap = f"on {self.nodes:,} {self.on} nodes, a gap below {100 * self.resolution():.0f} points may be chance"
+        p = min(max(ours, 0.02), 0.98)
+        resolution = 196 * math.sqrt(2 * p * (1 - p) / max(self.nodes, 1))  # which chance alone hardly gives
+        if abs(points) < resolution:
+            gap = f"on {self.nodes:,} {self.on} nodes, a gap below {resolution:.0f} points may be chance"
             return f"No clear difference from {name} ({figure}): {gap}."
         side = "above" if points > 0 else "below"
         rest = "" if points > 0 else " Use that method, or leave out --model to let hiergcn choose."
@@ -284,7 +271,7 @@ class Board:
         from hiergcn.report.palette import INK, MUTED, method_colour
         from hiergcn.report.panels import Entry, legend_html
 
-        title, unit, text, _, least = self.measure
+        title, unit, text, _, least = MEASURES[self.metric]
         classes = self.metric == "accuracy"  # numbers have neither an interval nor a mark for each seed
 
         def shown(value: float) -> float:
@@ -292,7 +279,12 @@ class Board:
 
         scores = [self.score(row) or 0.0 for row in self.rows]
         seeds = [getattr(row, self.on).main.values for row in self.rows]
-        intervals = [self._interval(row) if classes else (at, at) for row, at in zip(self.rows, scores, strict=True)]
+        spreads = [self.spread(row) for row in self.rows]
+        has_spread = any(spread is not None for spread in spreads)
+        if has_spread or not classes:
+            intervals = [(at - (std or 0.0), at + (std or 0.0)) for at, std in zip(scores, spreads, strict=True)]
+        else:
+            intervals = [accuracy_interval(at, self.nodes) for at in scores]
         seen = [self.validation(row) for row in self.rows]
         if classes:
             values = [end for pair in intervals for end in pair] + [
@@ -323,19 +315,12 @@ class Board:
             cells.append(column.cell(*drawn))
         legend = [Entry(f"{self.on} {title}", INK, "dot")]
         if classes:
-            over = "± standard deviation over seeds" if self.has_spread else f"95 % interval for {self.nodes:,} nodes"
+            over = "± standard deviation over seeds" if has_spread else f"95 % interval for {self.nodes:,} nodes"
             legend.append(Entry(over, INK, "line"))
             legend += [Entry("each seed", INK, "ring")] if any(len(set(each)) > 1 for each in seeds) else []
         legend += [Entry("validation", MUTED, "diamond")] if self.on == "test" else []
         legend += [] if self.claim is None else [Entry("reported in the paper", INK, "star")]
         return column.head(), cells, legend_html(legend)
-
-    def _interval(self, row: Row) -> tuple[float, float]:
-        """Return one standard deviation over seeds on both sides, or the 95 % interval for so few nodes."""
-        score = self.score(row) or 0.0
-        if self.has_spread:
-            return score - (self.spread(row) or 0.0), score + (self.spread(row) or 0.0)
-        return accuracy_interval(score, self.nodes)
 
 
 def board_of(metrics: Mapping[str, Any]) -> Board:

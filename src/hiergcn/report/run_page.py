@@ -1,12 +1,11 @@
 """`report.html`: the page of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from markupsafe import Markup
 
 from hiergcn.coarsen import Hierarchy
 from hiergcn.coarsen.receptive_field import receptive_field_sizes
@@ -23,7 +22,7 @@ from hiergcn.report.number_section import number_section
 from hiergcn.report.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours
 from hiergcn.report.shown import ShownRun
 from hiergcn.report.still import class_map, levels_pictures
-from hiergcn.report.template import in_script, rendered, script, settings_rows
+from hiergcn.report.template import in_script, in_seconds, rendered, script, settings_rows
 from hiergcn.report.tree_layout import Tree, layout
 from hiergcn.settings.recipes import recipe_files
 
@@ -36,30 +35,49 @@ SHOWN_ROWS = 10
 def render(run: ShownRun) -> str:
     """Return the page: what every run has, and the sections of classes or of numbers."""
     metrics, board = run.scores, board_of(run.scores)
-    if board.metric == "r2":
+    numbers, split, seconds = board.metric == "r2", metrics["split"], metrics["seconds"]["train"]
+    if numbers:
         predicted = run.table["predicted"].to_numpy(float)
         group, colours = np.searchsorted(value_ends(predicted)[1:-1], predicted, "right"), list(VALUE_COLOURS)
-        kind = {"classes": None, "headline": headline(metrics, board), **number_section(run, board)}
+        values = {"classes": None, "headline": headline(metrics, board), **number_section(run, board)}
     else:
         group = run.probabilities.argmax(axis=1)
         colours = class_colours(np.bincount(group, minlength=run.probabilities.shape[1]).tolist())
-        kind = _class_values(run, board, group, colours)
+        values = _class_values(run, board, group, colours)
+    values |= {"explorer": None, "script": script("page")}
+    if run.view is not None:
+        tree = Tree.of(run.view, model_levels=len(run.hierarchy.levels) if run.hierarchy else 1)
+        positions = layout(tree)
+        explorer = explorer_data(run, tree, positions, colours)
+        pictures = levels_pictures(tree, positions, group[tree.order].astype(np.int64), colours)
+        values |= {"explorer": explorer, "manifest": in_script(explorer.manifest)}
+        values |= {"script": script("explorer"), "pictures": pictures}
+    given = f"{split['train']:,} / {split['val']:,} / {split['test']:,}"
+    facts = [
+        ("nodes", f"{metrics['hierarchy']['nodes'][0]:,}"),
+        ("edges", f"{metrics['hierarchy']['edges'][0]:,}"),
+        ("features", f"{run.config['n_features']:,}"),
+        *([] if numbers else [("classes", str(len(run.config["class_names"])))]),
+        (f"{'values' if numbers else 'labels'}: training / validation / test", given),
+        *([("for the intervals", f"{split['calibration']:,}")] if numbers and split["calibration"] else []),
+        ("training", in_seconds(seconds)),
+    ]
+    sources = (recipe.get("source", {}).get("text") for recipe in recipe_files(run.settings.method).values())
     head, plots, legend = board.plots()
     return rendered(
         "run.html",
         config=run.config,
         metrics=metrics,
         machine=run.environment,
-        facts=_facts(run),
+        facts=facts,
         board=board,
         board_plots=list(zip(board.rows, plots, strict=True)),
         board_axis=head,
         board_legend=legend,
         levels=_level_rows(run.hierarchy),
-        sources=_sources(run.settings.method),
+        sources=list(dict.fromkeys(text for text in sources if text)),
         settings=settings_rows(run.settings, run.config["reasons"]),
-        **_explorer(run, group, colours),
-        **kind,
+        **values,
     )
 
 
@@ -68,100 +86,46 @@ def _class_values(
 ) -> dict[str, Any]:
     """Return the values of the templates that are about classes."""
     metrics, names = run.scores, run.config["class_names"]
-    classes, sets = class_section(run, colours), metrics["prediction_sets"]
-    apart = len(names) > 2 and not classes.many  # two classes have one probability, many cannot be told apart
-    components = figures.principal_components(run.probabilities) if apart else None
+    classes, sets, calibration = class_section(run, colours), metrics["prediction_sets"], metrics["calibration"]
+    reliability, class_picture, curves = None, None, None
+    if board.nodes >= ENOUGH_TO_JUDGE and calibration["reliability"]:
+        text = f"accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
+        reliability = figures.reliability_figure(calibration).html(text)
+    if len(names) > 2 and not classes.many:  # two classes have one probability, and many cannot be told apart
+        class_picture = class_map(figures.principal_components(run.probabilities), predicted, names, colours)
+    if not run.history.empty and run.history["epoch"].max() >= 2:  # else all is learned in one step
+        selected = metrics["selected_seed"]
+        best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
+        loss_terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+        loss_terms *= getattr(run.settings.model, "networks", 1)
+        text = f"per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected."
+        curves = figures.curves_figure(run.history, selected, best_epoch, loss_terms).html(text)
+    tests = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
+    columns = metrics["seeds"], tests, metrics["val_accuracy"]["per_seed"], metrics["best_epoch"]
     return {
         "headline": headline(metrics, board, classes.constant_accuracy),
         "steps": next_steps(run, board, classes),
         "classes": classes,
         "class_names": names,
         "evaluated": metrics["per_class"]["on"],
-        "calibration": describe_calibration(metrics["calibration"]),
-        "reliability": _reliability(metrics["calibration"]) if board.nodes >= ENOUGH_TO_JUDGE else None,
-        "class_map": None if components is None else class_map(components, predicted, names, colours),
+        "calibration": describe_calibration(calibration),
+        "reliability": reliability,
+        "class_map": class_picture,
         "sets": describe_sets(sets) if sets else None,
         "set_sizes": _size_rows(sets["sizes"]) if sets else (),
-        "doubtful": _first_rows(run.doubtful),
-        "suggestions": _first_rows(run.suggestions),
-        "curves": _curves(run),
+        "doubtful": [] if run.doubtful is None else _first_rows(run.doubtful),
+        "suggestions": [] if run.suggestions is None else _first_rows(run.suggestions),
+        "curves": curves,
         "scores": [  # on test and validation nodes
             {"title": metric.title, "test": metrics[result_key(name)], "validation": metrics[f"val_{name}"]}
             for name, metric in metrics_for("classes").items()
         ],
-        "seeds": _seed_rows(metrics),
+        "seeds": [
+            {"seed": seed, "test": test, "validation": validation, "epoch": epoch}
+            | {"failure": metrics["failed_seeds"].get(str(seed))}
+            for seed, test, validation, epoch in zip(*columns, strict=True)
+        ],
     }
-
-
-def _facts(run: ShownRun) -> list[tuple[str, str]]:
-    """Return names and figures that stand beside the title."""
-    metrics, classes = run.scores, run.config["class_names"]
-    split, numbers = metrics["split"], "target" in metrics
-    given = f"{split['train']:,} / {split['val']:,} / {split['test']:,}"
-    seconds = metrics["seconds"]["train"]
-    return [
-        ("nodes", f"{metrics['hierarchy']['nodes'][0]:,}"),
-        ("edges", f"{metrics['hierarchy']['edges'][0]:,}"),
-        ("features", f"{run.config['n_features']:,}"),
-        *([] if numbers else [("classes", str(len(classes)))]),
-        (f"{'values' if numbers else 'labels'}: training / validation / test", given),
-        *([("for the intervals", f"{split['calibration']:,}")] if numbers and split["calibration"] else []),
-        ("training", "< 0.1 s" if seconds < 0.05 else f"{seconds:,.1f} s"),
-    ]
-
-
-def _explorer(run: ShownRun, group: npt.NDArray[np.integer], colours: Sequence[str]) -> dict[str, Any]:
-    """Return the explorer's data and its still pictures; the page's own script alone if there is no hierarchy.
-
-    `group` is the colour of each node: its predicted class, or the range of its predicted number.
-    """
-    if run.view is None:
-        return {"explorer": None, "script": script("page")}
-    tree = Tree.of(run.view, model_levels=len(run.hierarchy.levels) if run.hierarchy else 1)
-    positions = layout(tree)
-    explorer = explorer_data(run, tree, positions, colours)
-    return {
-        "explorer": explorer,
-        "manifest": in_script(explorer.manifest),
-        "script": script("explorer"),
-        "pictures": levels_pictures(tree, positions, group[tree.order].astype(np.int64), colours),
-    }
-
-
-def _sources(method: str) -> list[str]:
-    """Return the publications that a method and its settings come from, each once."""
-    texts = (recipe.get("source", {}).get("text") for recipe in recipe_files(method).values())
-    return list(dict.fromkeys(text for text in texts if text))
-
-
-def _seed_rows(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    tests = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
-    validation, failures = metrics["val_accuracy"]["per_seed"], metrics["failed_seeds"]
-    columns = zip(metrics["seeds"], tests, validation, metrics["best_epoch"], strict=True)
-    return [
-        {"seed": seed, "test": test, "validation": val, "epoch": epoch, "failure": failures.get(str(seed))}
-        for seed, test, val, epoch in columns
-    ]
-
-
-def _curves(run: ShownRun) -> Markup | None:
-    """Return the curves of training; None for a method that is done in one step."""
-    metrics = run.scores
-    if run.history.empty or run.history["epoch"].max() < 2:
-        return None
-    selected = metrics["selected_seed"]
-    best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
-    loss_terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
-    loss_terms *= getattr(run.settings.model, "networks", 1)
-    text = f"per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected."
-    return figures.curves_figure(run.history, selected, best_epoch, loss_terms).html(text)
-
-
-def _reliability(calibration: Mapping[str, Any]) -> Markup | None:
-    if not calibration.get("reliability"):
-        return None
-    text = f"accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
-    return figures.reliability_figure(calibration).html(text)
 
 
 def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
@@ -175,19 +139,16 @@ def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
     rows = []
     for n, m, field in zip(nodes, edges, fields, strict=True):
         low, median, high = np.quantile(field, [0.05, 0.5, 0.95])
-        spread = f"median {_share(median)} %, middle 90 %: {_share(low)} to {_share(high)} %"
+        shown = [f"{share:.0f}" if share >= 10 else f"{share:.2g}" for share in (low, median, high)]
+        spread = f"median {shown[1]} %, middle 90 %: {shown[0]} to {shown[2]} %"
         sizes = size.cell(size.bar(m, EDGE, f"{m:,} edges"), size.mark(n, FIRST, "dot", 6, f"{n:,} nodes"))
         drawn = reach.interval(low, high, FIRST, 5), reach.mark(median, INK, "dot", 5, spread)
-        rows.append((n, m, sizes, _share(median), reach.cell(*drawn)))
+        rows.append((n, m, sizes, shown[1], reach.cell(*drawn)))
     return {"rows": rows, "size_axis": size.head(), "reach_axis": reach.head()}
 
 
-def _share(value: float) -> str:
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _first_rows(table: pd.DataFrame | None) -> list[dict[Any, str]]:
-    return [] if table is None else table.head(SHOWN_ROWS).astype(str).to_dict("records")
+def _first_rows(table: pd.DataFrame) -> list[dict[Any, str]]:
+    return table.head(SHOWN_ROWS).astype(str).to_dict("records")
 
 
 def _size_rows(sizes: list[int]) -> list[dict[str, Any]]:
