@@ -116,10 +116,9 @@ def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
     rows = []
     for number in class_order(scores):
         row = scores[number]
-        name, about = row["name"], {"precision": None, "recall": None, "f1": None}
-        drawn: list[str] = []
+        name, drawn = row["name"], list[str]()
+        about = {what: row[what] if row["support"] else None for what in ("precision", "recall", "f1")}
         if row["support"]:
-            about = {what: row[what] for what in about}
             precision, recall, f1 = (100 * row[what] for what in about)
             drawn = [
                 column.interval(min(precision, recall), max(precision, recall), MUTED, 1.4),
@@ -128,7 +127,8 @@ def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
                 column.mark(f1, INK, "tick", 7, f"{name}: F1 {f1:.1f} %"),
             ]
         counts = row["support"], int(trained.get(name, 0))
-        rows.append(ClassRow(number, name, colours[number], *about.values(), *counts, column.cell(*drawn)))
+        scored = about["precision"], about["recall"], about["f1"]
+        rows.append(ClassRow(number, name, colours[number], *scored, *counts, column.cell(*drawn)))
 
     parts = evaluated_parts(run.scores)
     nodes = run.table[run.table["split"].isin(parts)]

@@ -96,7 +96,12 @@ class SeedResults:
         outputs = [one.probabilities for one in outcomes if one.probabilities is not None]
         if len(outputs) == len(turns):
             self.weights[first.seed] = [one.weights for one in outcomes if one.weights is not None]
-            self.probabilities[first.seed] = _in_turns(outputs, turns)
+            mean = outputs[0]
+            if len(outputs) > 1:  # a node that validates in a turn gets the output of that turn
+                mean = sum(outputs) / np.float32(len(outputs))  # type: ignore[assignment]
+                for output, turn in zip(outputs, turns, strict=True):
+                    mean[turn.validation] = output[turn.validation]
+            self.probabilities[first.seed] = mean
         self.outcomes.append(replace(first, probabilities=None, weights=None))
         return first
 
@@ -120,16 +125,6 @@ class SeedResults:
             frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
             frame.insert(0, "seed", seed)
         return pd.concat(frames, ignore_index=True)
-
-
-def _in_turns(outputs: Sequence[np.ndarray], turns: Sequence[Split]) -> np.ndarray:
-    """Return the mean of the turns; a node that validates in a turn gets the output of that turn."""
-    if len(outputs) == 1:
-        return outputs[0]
-    mean: np.ndarray = sum(outputs) / np.float32(len(outputs))  # type: ignore[assignment]
-    for output, turn in zip(outputs, turns, strict=True):
-        mean[turn.validation] = output[turn.validation]
-    return mean
 
 
 def train_seeds(

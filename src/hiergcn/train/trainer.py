@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,14 @@ class Trainer:
             return self.given.truncated(levels)
         key = (config, levels)
         if key not in self._hierarchies:
-            self._hierarchies[key] = self.made(levels, config) or self._coarsen(levels, config)
+            hierarchy = self.made(levels, config)
+            if hierarchy is None:
+                what = f"{levels} coarser levels of {self.graph.n_edges:,} edges"
+                require_memory(coarsening_memory(self.graph, levels), what=what, remedy="take fewer levels")
+                began = time.perf_counter()
+                hierarchy = coarsen(self.graph.adjacency, levels, config)
+                self.coarsen_seconds += time.perf_counter() - began
+            self._hierarchies[key] = hierarchy
         return self._hierarchies[key]
 
     def made(self, levels: int, config: CoarsenConfig) -> Hierarchy | None:
@@ -145,27 +152,34 @@ class Trainer:
         A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
         if these would take long. With a checkpoint, runs that an earlier process finished are read from it.
         """
-        runs = list(runs)
-        while runs and (kept := self._finished(settings, runs[0])) is not None:
+        checkpoint, runs = self.checkpoint, list(runs)
+        while runs and checkpoint is not None and (saved := checkpoint.read(f"{_name(settings, *runs[0])}-finished")):
             runs.pop(0)
-            yield kept
+            about, tensors = saved
+            history, outputs = tensors.pop("history").numpy(), tensors.pop("outputs", None)
+            weights = {name.removeprefix("weights."): weight for name, weight in tensors.items()}
+            if outputs is None:
+                yield SeedOutcome(history=history, probabilities=None, weights=None, **about)
+            else:
+                yield SeedOutcome(history=history, probabilities=outputs.numpy(), weights=weights, **about)
         if not runs:
             return
-        outcomes = in_one_thread(self._train_all(settings, runs, on_epoch, workers))
-        for run, outcome in zip(runs, outcomes, strict=True):
-            self._keep(settings, run, outcome)
-            yield outcome
-
-    def _train_all(
-        self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None, workers: int
-    ) -> Iterator[SeedOutcome]:
         method = build_method(settings.method, settings.model)
         if self.engine is not None and not settings.model.closed_form:
-            yield from self._train_on(self.engine, settings, runs, on_epoch)
-            return
-        groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, runs)]
-        for _, group in groups:
-            yield from self._train(settings, list(group), on_epoch, workers)
+            outcomes = self._train_on(self.engine, settings, runs, on_epoch)
+        else:
+            groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, iter(runs))]
+            outcomes = chain.from_iterable(self._train(settings, list(group), on_epoch, workers) for _, group in groups)
+        for run, outcome in zip(runs, in_one_thread(outcomes), strict=True):
+            if checkpoint is not None:
+                about = {name: getattr(outcome, name) for name in ("seed", "best_epoch", "seconds", "failure")}
+                tensors = {"history": torch.tensor(outcome.history)}
+                if outcome.probabilities is not None:
+                    tensors["outputs"] = torch.tensor(outcome.probabilities)
+                tensors |= {f"weights.{name}": weight for name, weight in (outcome.weights or {}).items()}
+                checkpoint.write(f"{_name(settings, *run)}-finished", about, tensors)
+                checkpoint.remove(_name(settings, *run))
+            yield outcome
 
     def _train(
         self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None, workers: int
@@ -179,47 +193,28 @@ class Trainer:
             checkpoint = self.checkpoint
             train = partial(train, checkpoint=lambda run: SeedCheckpoint(checkpoint, names[id(run[0]), run[1]]))
         if settings.train.batches > 1:
+            if method.needs_whole:
+                *others, last = dict.fromkeys(kind.called for kind in INPUTS if kind.needs_whole)
+                named = f"{', '.join(others)} and {last}"
+                raise InputError(
+                    f"{named[0].upper()}{named[1:]} need the whole graph, which a batch does not have. Leave batches "
+                    "at 1, or these settings at false."
+                )
+            cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
+            whole = self.prepared(settings, runs[0][0])[1] if self.sees_whole(settings) else None
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
-                batches = self._batches(settings, runs[0][0], task)
+                batches = Batches(method, whole, task, cut_along, settings.train.batches, self.device)
                 yield from train(batches.model_inputs, list(group), batches=batches)
             return
         train = partial(train, self.prepared(settings, runs[0][0])[1])
         if workers > 1 and self.device.type == "cpu" and len(runs) > 2:
             (first,) = train(runs=with_tasks[:1])
             yield first
-            rest = with_tasks[1:]
-            if first.seconds * len(rest) > _WORTH_PROCESSES:
+            with_tasks = with_tasks[1:]
+            if first.seconds * len(with_tasks) > _WORTH_PROCESSES:
                 yield from self._train_on(Engine(workers), settings, runs[1:], on_epoch)
-            else:
-                yield from train(runs=rest)
-        else:
-            yield from train(runs=with_tasks)
-
-    def _finished(self, settings: Settings, run: tuple[Split, int]) -> SeedOutcome | None:
-        """Return the outcome of a run that an earlier process finished."""
-        found = None if self.checkpoint is None else self.checkpoint.read(f"{_name(settings, *run)}-finished")
-        if found is None:
-            return None
-        about, tensors = found
-        history, outputs = tensors.pop("history").numpy(), tensors.pop("outputs", None)
-        return SeedOutcome(
-            history=history,
-            probabilities=None if outputs is None else outputs.numpy(),
-            weights=None if outputs is None else {name.removeprefix("weights."): w for name, w in tensors.items()},
-            **about,
-        )
-
-    def _keep(self, settings: Settings, run: tuple[Split, int], one: SeedOutcome) -> None:
-        """Write a finished run to the checkpoint."""
-        if self.checkpoint is None:
-            return
-        about = {"seed": one.seed, "best_epoch": one.best_epoch, "seconds": one.seconds, "failure": one.failure}
-        tensors = {"history": torch.tensor(one.history)}
-        if one.probabilities is not None:
-            tensors["outputs"] = torch.tensor(one.probabilities)
-        tensors |= {f"weights.{name}": weight for name, weight in (one.weights or {}).items()}
-        self.checkpoint.write(f"{_name(settings, *run)}-finished", about, tensors)
-        self.checkpoint.remove(_name(settings, *run))
+                return
+        yield from train(runs=with_tasks)
 
     def _train_on(
         self, engine: Engine, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None
@@ -238,37 +233,14 @@ class Trainer:
         def lost(number: int, reason: str) -> list[SeedOutcome]:
             if not engine.spreads:
                 raise WorkerDiedError("A worker process died, probably out of memory. Try --workers 1.")
-            return [_lost(seed, reason) for _, seed in jobs[number]]
+            nothing = np.empty((0, len(HISTORY)))  # of seeds whose workers were lost again and again
+            return [SeedOutcome(seed, nothing, None, None, None, 0.0, reason) for _, seed in jobs[number]]
 
         with engine.pool(_training, self.graph, hierarchy, settings, splits, self.trains_on) as pool:
             for outcomes in pool.results(((job, request) for job in jobs), on_epoch, lost):
                 for one in outcomes:
                     weights = one.weights and {name: torch.tensor(w) for name, w in one.weights.items()}
                     yield replace(one, weights=weights)
-
-    def _coarsen(self, levels: int, config: CoarsenConfig) -> Hierarchy:
-        require_memory(
-            coarsening_memory(self.graph, levels),
-            what=f"{levels} coarser levels of {self.graph.n_edges:,} edges",
-            remedy="take fewer levels",
-        )
-        began = time.perf_counter()
-        hierarchy = coarsen(self.graph.adjacency, levels, config)
-        self.coarsen_seconds += time.perf_counter() - began
-        return hierarchy
-
-    def _batches(self, settings: Settings, split: Split, task: Task) -> Batches:
-        method = build_method(settings.method, settings.model)
-        if method.needs_whole:
-            *others, last = dict.fromkeys(kind.called for kind in INPUTS if kind.needs_whole)
-            named = f"{', '.join(others)} and {last}"
-            raise InputError(
-                f"{named[0].upper()}{named[1:]} need the whole graph, which a batch does not have. Leave batches at 1, "
-                "or these settings at false."
-            )
-        cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
-        whole = self.prepared(settings, split)[1] if self.sees_whole(settings) else None
-        return Batches(method, whole, task, cut_along, settings.train.batches, self.device)
 
 
 def _name(settings: Settings, split: Split, seed: int) -> str:
@@ -292,17 +264,11 @@ def _training(
                 sent = time.monotonic()
                 send(event)
 
-        return [_with_arrays(one) for one in trainer.train(settings, [(splits[k], seed) for k, seed in job], on_epoch)]
+        outcomes = []
+        for outcome in trainer.train(settings, [(splits[k], seed) for k, seed in job], on_epoch):
+            # arrays: tensors would be files that the worker must keep open
+            weights: Any = outcome.weights and {name: w.numpy(force=True) for name, w in outcome.weights.items()}
+            outcomes.append(replace(outcome, weights=weights))
+        return outcomes
 
     return train
-
-
-def _with_arrays(outcome: SeedOutcome) -> SeedOutcome:
-    """Return the outcome with its weights as arrays: tensors would be files that the worker must keep open."""
-    weights: Any = outcome.weights and {name: w.numpy(force=True) for name, w in outcome.weights.items()}
-    return replace(outcome, weights=weights)
-
-
-def _lost(seed: int, reason: str) -> SeedOutcome:
-    """Return the outcome of a seed whose workers were lost again and again."""
-    return SeedOutcome(seed, np.empty((0, len(HISTORY))), None, None, None, 0.0, reason)
