@@ -102,7 +102,7 @@ def largest_difference(exported: Exported, run: Run) -> float | None:
 def _answer(recorder: "_Recorder", model: Model, graph: Graph) -> str:
     """Add the weighted mean of all members, as `Model.each_method` computes it."""
     add, total = recorder.add, None
-    networks = zip(model.members, model.each_network(graph, "cpu"), strict=True)
+    networks = zip(model.members, model.each_on(graph, "cpu"), strict=True)
     for _, alike in groupby(networks, key=lambda pair: pair[0].settings):
         weight, mean = 0.0, None
         for member, (network, features) in alike:

@@ -26,7 +26,7 @@ from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.build import build_method
 from hiergcn.model.ensemble import first_member_weights
 from hiergcn.model.inputs import candidate_name
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, activated, with_weights
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights, activated, with_weights
 from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
@@ -107,11 +107,6 @@ class Model:
         return next((one for one in self.members if one.uses_features), self.members[0])
 
     @property
-    def is_structural(self) -> bool:
-        """Whether the features were made from the edges, because the nodes had none."""
-        return any(column.kind == STRUCTURAL for column in self.columns)
-
-    @property
     def inductive(self) -> bool:
         """Whether every member applies to other nodes."""
         return all(
@@ -161,13 +156,9 @@ class Model:
         """Yield the probabilities of each member, (n, classes), or its numbers, (n, 1)."""
         self._check_applies(graph)
         ordered, back = _ordered(self.encoded(graph))
-        for model, features in self._each_on(ordered, device, self.members):
+        for model, features in self.each_on(ordered, device):
             with torch.no_grad():
                 yield self.target.restored(activated(model(features)).cpu().numpy()[back])
-
-    def each_network(self, graph: Graph, device: str = "auto") -> Iterator[tuple[NodeModel, Features]]:
-        """Yield the network of each member over an encoded graph in canonical order, and the features it takes."""
-        return self._each_on(graph, device, self.members)
 
     def _check_applies(self, graph: Graph) -> None:
         """Refuse a graph that the model could only guess about."""
@@ -178,16 +169,19 @@ class Model:
                 f"{self.members[0].settings.method} is transductive and {graph.name} has other nodes than the training "
                 "graph; fit again, or use a model with features."
             )
-        if self.is_structural and seen.mean() < MIN_KNOWN_NODES:
+        structural = any(column.kind == STRUCTURAL for column in self.columns)  # made from the edges
+        if structural and seen.mean() < MIN_KNOWN_NODES:
             raise InputError(
                 f"The model was trained on features made from the edges and needs at least half of the nodes it has "
                 f"seen; {graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
             )
 
-    def _each_on(self, graph: Graph, device: str, members: Sequence[Member]) -> Iterator[tuple[NodeModel, Features]]:
+    def each_on(
+        self, graph: Graph, device: str, members: Sequence[Member] | None = None
+    ) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
         place, n_classes = choose_device(device), self.target.n_outputs
-        for (settings, turn), alike in groupby(members, key=lambda one: (one.settings, one.turn)):
+        for (settings, turn), alike in groupby(members or self.members, key=lambda one: (one.settings, one.turn)):
             method, task = build_method(settings.method, settings.model), self._task(graph, turn)
             prepared: Prepared | None = None
             for member in alike:
@@ -195,7 +189,11 @@ class Model:
                     hierarchy = self._hierarchy_of(graph, settings) if settings.model.uses_hierarchy else None
                     prepared = method.prepare(task, hierarchy, place, member.weights)
                 if settings.model.label_only:
-                    yield _relearned(method, prepared, task, place), prepared.features
+                    with place:  # it learns again from the training labels that it finds in the graph
+                        relearned: Any = method.build(prepared, task.n_classes, torch.Generator(place)).to(place)
+                    nodes, labels = (torch.from_numpy(part).to(place) for part in (task.train, task.train_labels))
+                    relearned.solve(Labelled(nodes, labels))
+                    yield relearned.eval(), prepared.features
                     continue
                 try:
                     yield with_weights(method, prepared, member.weights, n_classes, place), prepared.features
@@ -225,7 +223,7 @@ class Model:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
         self._check_applies(graph)
         ordered, back = _ordered(self.encoded(graph))
-        model, features = next(self._each_on(ordered, device, self.members[:1]))
+        model, features = next(self.each_on(ordered, device, self.members[:1]))
         embed: Any = getattr(model, "embed", None)
         if embed is None or (self.hierarchy is not None and self.hierarchy.depth == 0):
             return None
@@ -233,42 +231,33 @@ class Model:
             embedding: NDArray[np.float32] = embed(features).cpu().numpy()[back]
         return embedding
 
-    def traceable_on(self, graph: Graph, device: str = "auto") -> tuple[NodeModel, Features]:
-        """Return the model over an encoded graph in canonical order as a function of its features, for attribution.
+    def attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
+        """Return the attribution of scores, given a node and a class, over an encoded graph in canonical order.
 
-        Models that start from propagated features or their principal components are rewritten to start from the
-        features; scores are those before `prediction_balance`.
+        It is to the features, or to the training labels if no member uses features. Models that start from propagated
+        features or their principal components are rewritten to start from the features; scores are those before
+        `prediction_balance`.
         """
-        first = self.explained
+        first, n_outputs = self.explained, self.target.n_outputs
         config = first.settings.model
+        if not first.uses_features:
+            labels, _ = next(self.each_on(graph, device, [first]))
+            assert isinstance(labels, LabelModel)
+            return lambda node, class_: attribute_labels(labels, node, class_, n_outputs)
         changes: dict[str, Any] = {}
         if isinstance(config, GRANDConfig) and not config.batch_norm:
             changes["input_dropout_on"] = "features"
         if isinstance(config, HGCNPlusConfig):
             changes["prediction_balance"] = 0.0
         settings = first.settings.override(changes)
-        model, features = next(self._each_on(graph, device, [replace(first, settings=settings)]))
-        if not getattr(config, "components", 0):
-            return model, features
-        settings = replace(settings, model=replace(settings.model, components=0))
-        method, place = build_method(settings.method, settings.model), choose_device(device)
-        whole = method.prepare(self._task(graph, first.turn), self._hierarchy_of(graph, settings), place, first.weights)
-        return ThroughComponents(model, Components.of(first_member_weights(first.weights), place)), whole.features
-
-    def feature_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
-        """Return the attribution of scores, given a node and a class, to the features of a graph in canonical order."""
-        return self._in_unit(partial(attribute, *self.traceable_on(graph, device)))
-
-    def label_attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
-        """Return the attribution of scores to the training labels, for an answer of labels alone."""
-        model, _ = next(self._each_on(graph, device, self.members[:1]))
-        assert isinstance(model, LabelModel)
-        return self._in_unit(lambda node, class_: attribute_labels(model, node, class_, self.target.n_outputs))
-
-    def _in_unit(self, attribution: Callable[[int, int], Attribution]) -> Callable[[int, int], Attribution]:
-        """Return the attribution of numbers in their unit; that of classes is as it is."""
-        scale = self.target.scale
-        return attribution if scale is None else lambda node, class_: attribution(node, class_).in_unit(scale)
+        model, features = next(self.each_on(graph, device, [replace(first, settings=settings)]))
+        if getattr(config, "components", 0):
+            settings = replace(settings, model=replace(settings.model, components=0))
+            method, place = build_method(settings.method, settings.model), choose_device(device)
+            task, hierarchy = self._task(graph, first.turn), self._hierarchy_of(graph, settings)
+            features = method.prepare(task, hierarchy, place, first.weights).features
+            model = ThroughComponents(model, Components.of(first_member_weights(first.weights), place))
+        return partial(attribute, model, features)
 
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
         levels: int = settings.model.levels
@@ -283,15 +272,6 @@ def _ordered(graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
     """Return the graph in canonical order, and the index that leads back to its own."""
     order = canonical_order(graph.ids)
     return (graph, slice(None)) if order is None else (graph.reordered(order), np.argsort(order))
-
-
-def _relearned(method: Method, prepared: Prepared, task: Task, device: torch.device) -> NodeModel:
-    """Build a model that is its training labels alone, and give it those of the task."""
-    with device:
-        model = method.build(prepared, task.n_classes, torch.Generator(device)).to(device)
-    nodes, classes = (torch.from_numpy(part).to(device) for part in (task.train, task.train_labels))
-    model.solve(Labelled(nodes, classes))  # type: ignore[operator]
-    return model.eval()
 
 
 def predictions_again(run: "Run", graph: Graph, device: str = "auto") -> pd.DataFrame:
@@ -330,10 +310,10 @@ def explain(
     graph, model = training_graph(run, graph), run.model
     ordered, _ = _ordered(graph)
     order = pd.Index(model.ids).get_indexer(ordered.ids.astype(str))
-    by_labels = not model.explained.uses_features
-    attribution = model.label_attribution_on if by_labels else model.feature_attribution_on
+    by_labels, scale = not model.explained.uses_features, model.target.scale
+    attribution = model.attribution_on(ordered, device)
     explanation = explain_node(
-        attribution(ordered, device),
+        attribution if scale is None else lambda node, output: attribution(node, output).in_unit(scale),
         ordered.adjacency,
         model.hierarchy if model.explained.settings.model.uses_hierarchy else None,
         run.table.iloc[order].reset_index(drop=True),
