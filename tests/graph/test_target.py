@@ -27,7 +27,7 @@ def test_a_graph_keeps_one_target_and_shows_its_parts() -> None:
     assert NUMBERS.targets is NUMBERS.target.values
     assert (NUMBERS.labels, NUMBERS.class_names, NUMBERS.target.names, NUMBERS.n_outputs) == (None, (), ("price",), 1)
     for graph, strata in ((CLASSES, LABELS), (NUMBERS, [0, 0, -1, 0, 0, 0])):
-        assert graph.target.known.tolist() == graph.labelled.tolist() == [0, 1, 3, 4, 5]
+        assert graph.labelled.tolist() == [0, 1, 3, 4, 5]
         np.testing.assert_array_equal(graph.strata, strata)
         order = np.array([2, 1, 0, 3, 4, 5])
         np.testing.assert_array_equal(graph.reordered(order).truth, graph.truth[order])
@@ -38,7 +38,7 @@ def test_a_graph_keeps_one_target_and_shows_its_parts() -> None:
 
 
 def test_a_replaced_part_replaces_the_target() -> None:
-    assert replace(CLASSES, labels=None).target.known.size == 0
+    assert replace(CLASSES, labels=None).labelled.size == 0
     assert replace(CLASSES, name="other").target.truth.tolist() == LABELS.tolist()
     assert replace(NUMBERS, targets=VALUES + 1).target.truth[0] == 2.0
     assert CLASSES.with_targets(VALUES, "price").target.kind == "numbers"

@@ -132,7 +132,7 @@ class Graph(Conversions):
     @property
     def labelled(self) -> NDArray[np.int64]:
         """The nodes whose label or target is known, ascending."""
-        return self.target.known
+        return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
 
     @property
     def has_own_features(self) -> bool:

@@ -224,9 +224,10 @@ class Split:
 
     def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
-        graph.target.check_known(graph.name)
         labels = graph.strata
-        assert labels is not None
+        if labels is None or not graph.labelled.size:
+            raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
+        graph.target.check_known(graph.name)
         for part in ALL_PARTS:
             nodes = getattr(self, part)
             if nodes.size and nodes[-1] >= graph.n_nodes:

@@ -5,10 +5,9 @@ Everything in which the two differ is a method here, or a table with an entry fo
 mean, for a task or a saved model.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,32 +44,11 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class Target(ABC):
-    """What is predicted for each node."""
+class _Values:
+    """What classes and numbers have in common."""
 
-    kind: ClassVar[Kind]
     values: NDArray[Any] | None = None
     """(n,) classes, as positions in their names, or numbers; -1 or NaN is unknown. None without labels."""
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """A name for each output of a network."""
-
-    @property
-    @abstractmethod
-    def strata(self) -> NDArray[np.int64] | None:
-        """(n,) the group of each node of which a split takes its share: its class, or 0; -1 if that is unknown."""
-
-    @property
-    def scale(self) -> Scale | None:
-        """Unit in which a network learns; None if there is none, or none yet."""
-        return None
-
-    @property
-    def n_outputs(self) -> int:
-        """Outputs of a network for each node: a score per class, or one number."""
-        return len(self.names)
 
     @property
     def truth(self) -> NDArray[Any]:
@@ -78,113 +56,92 @@ class Target(ABC):
         assert self.values is not None, "the graph has neither labels nor targets"
         return self.values
 
-    @property
-    def known(self) -> NDArray[np.int64]:
-        """The nodes whose class or number is known, ascending."""
-        return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
-
     def reordered(self, order: NDArray[np.int64]) -> Self:
         """Return the target of the same nodes, listed in another order."""
         return self if self.values is None else replace(self, values=self.values[order])
 
-    @abstractmethod
-    def fields(self) -> dict[str, Any]:
-        """Return the arguments of `Graph` that give this target."""
-
-    @abstractmethod
-    def facts(self) -> dict[str, object]:
-        """Return what a line about a graph says of its target."""
-
-    @abstractmethod
-    def column(self) -> dict[str, NDArray[Any]]:
-        """Return the truth as a column of `predictions.csv`."""
-
-    def check_known(self, graph: str) -> None:
-        """Refuse a truth that leaves nothing to learn, whatever the split; `graph` is its name."""
-        if not self.known.size:
-            raise InputError(f"{graph} has no labels; give the class or the number of some nodes.")
-
-    @abstractmethod
-    def check_training(self, train: NDArray[np.int64], graph: str) -> None:
-        """Refuse training nodes from which no model can learn."""
-
-    @abstractmethod
-    def for_training(self, train: NDArray[np.int64]) -> "Target":
-        """Return the target without its values, in the unit of the values of the training nodes."""
-
-    def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return classes as they are, or numbers in the unit of the training values."""
-        return values
-
-    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return a network's outputs: probabilities as they are, or numbers in the user's unit."""
-        return outputs
-
-    @abstractmethod
-    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[Any]:
-        """Return the class of each node by its probabilities, (n, classes), or its number, (n, 1); (n,)."""
-
-    @abstractmethod
-    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[Any]:
-        """Return whether each node is right; of numbers, 1 less the squared error in units of the variance."""
-
 
 @dataclass(frozen=True, eq=False)
-class Classes(Target):
+class Classes(_Values):
     """A class for each node."""
 
-    kind = "classes"
-    class_names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """Of the classes: the outputs of a network."""
+
+    kind: ClassVar[Kind] = "classes"
+    scale: ClassVar[Scale | None] = None
+    """Unit in which a network learns: none."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return self.class_names
+    def n_outputs(self) -> int:
+        """Outputs of a network for each node: a score per class, or one number."""
+        return len(self.names)
 
     @property
     def strata(self) -> NDArray[np.int64] | None:
+        """(n,) the group of each node of which a split takes its share; -1 if its class is unknown."""
         return self.values
 
     def fields(self) -> dict[str, Any]:
-        return {"labels": self.values, "class_names": self.class_names}
+        """Return the arguments of `Graph` that give this target."""
+        return {"labels": self.values, "class_names": self.names}
 
     def facts(self) -> dict[str, object]:
-        return {"classes": len(self.class_names)}
+        """Return what a line about a graph says of its target."""
+        return {"classes": len(self.names)}
 
     def column(self) -> dict[str, NDArray[Any]]:
-        return {"label": np.array([*self.class_names, ""], dtype=object)[self.truth]}
+        """Return the truth as a column of `predictions.csv`."""
+        return {"label": np.array([*self.names, ""], dtype=object)[self.truth]}
 
     def check_known(self, graph: str) -> None:
-        super().check_known(graph)
-        present = np.unique(self.truth[self.known])
+        """Refuse a truth that leaves nothing to learn, whatever the split; `graph` is its name."""
+        present = np.unique(self.truth[self.truth >= 0])
         if present.size < 2:
-            raise InputError(f"Every label of {graph} is {self.class_names[present[0]]!r}; give two classes.")
+            raise InputError(f"Every label of {graph} is {self.names[present[0]]!r}; give two classes.")
 
     def check_training(self, train: NDArray[np.int64], graph: str) -> None:
-        absent = np.setdiff1d(self.truth[self.known], self.truth[train])
+        """Refuse training nodes from which no model can learn."""
+        absent = np.setdiff1d(self.truth[self.truth >= 0], self.truth[train])
         if absent.size:
-            names = ", ".join(repr(self.class_names[k]) for k in absent[:5])
+            names = ", ".join(repr(self.names[k]) for k in absent[:5])
             more = f" and {absent.size - 5} more" if absent.size > 5 else ""
             raise InputError(f"No training node has class {names}{more}; move a node of each class into train.")
 
     def for_training(self, train: NDArray[np.int64]) -> "Classes":
-        return Classes(None, self.class_names)
+        """Return the target without its values; of numbers, in the unit of those of the training nodes."""
+        return Classes(None, self.names)
 
-    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.int64]:
+    def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return classes as they are, numbers in the unit of training."""
+        return values
+
+    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return a network's outputs: probabilities as they are, numbers in the user's unit."""
+        return outputs
+
+    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[Any]:
+        """Return the class of each node by its probabilities, (n, classes), or its number, (n, 1); (n,)."""
         classes: NDArray[np.int64] = outputs.argmax(axis=1)
         return classes
 
-    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[np.bool_]:
+    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[Any]:
+        """Return whether each node is right; of numbers, 1 less the squared error in units of the variance."""
         right: NDArray[np.bool_] = self.hard_predictions(outputs) == truth
         return right
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers(Target):
-    """A number for each node."""
+class Numbers(_Values):
+    """A number for each node. Methods are those of `Classes`."""
 
-    kind = "numbers"
     name: str = TARGET
+    """What the numbers are."""
     scale: Scale | None = None
+    """Unit in which a network learns; None of a graph."""
+
+    kind: ClassVar[Kind] = "numbers"
+    n_outputs: ClassVar[int] = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,12 +150,6 @@ class Numbers(Target):
     @property
     def strata(self) -> NDArray[np.int64]:
         return np.where(np.isnan(self.truth), -1, 0)
-
-    @property
-    def unit(self) -> Scale:
-        """The scale, which must be set."""
-        assert self.scale is not None, "the target has no unit to learn in"
-        return self.scale
 
     def fields(self) -> dict[str, Any]:
         return {"targets": self.values, "target_name": self.name}
@@ -209,6 +160,9 @@ class Numbers(Target):
     def column(self) -> dict[str, NDArray[Any]]:
         return {"value": self.truth}
 
+    def check_known(self, graph: str) -> None:
+        """Do nothing: which values differ depends on the split."""
+
     def check_training(self, train: NDArray[np.int64], graph: str) -> None:
         if np.ptp(self.truth[train]) == 0:
             same = f"{self.truth[train[0]]:g}"
@@ -217,18 +171,24 @@ class Numbers(Target):
     def for_training(self, train: NDArray[np.int64]) -> "Numbers":
         return Numbers(None, self.name, Scale.from_values(self.truth[train]))
 
-    def standardised(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        return self.unit.standardised(values)
+    def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
+        assert self.scale is not None
+        return self.scale.standardised(values)
 
-    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
-        return self.unit.restored(outputs)
+    def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
+        assert self.scale is not None
+        return self.scale.restored(outputs)
 
-    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
+    def hard_predictions(self, outputs: NDArray[np.floating]) -> NDArray[Any]:
         return outputs[:, 0]
 
-    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = 1.0 - ((self.hard_predictions(outputs) - truth) / self.unit.std) ** 2
+    def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[Any]:
+        assert self.scale is not None
+        scores: NDArray[np.float64] = 1.0 - ((outputs[:, 0] - truth) / self.scale.std) ** 2
         return scores
+
+
+Target: TypeAlias = Classes | Numbers
 
 
 def make_target(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,11 +18,13 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Method, NodeModel, Prepared
 from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.settings.training import TrainConfig
-from hiergcn.train.batches import Batches, BatchLearner
 from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.events import EpochDone, OnEpoch, StopTraining
 from hiergcn.train.learners import Learner, Replicas, SingleLearner, labelled_nodes
 from hiergcn.train.selection import Selection
+
+if TYPE_CHECKING:
+    from hiergcn.train.batches import Batches
 
 REPORT_EVERY = 25
 """Epochs on a GPU between two calls of the callback, each of which waits for the GPU."""
@@ -61,7 +64,7 @@ def train_runs(
     config: TrainConfig,
     device: torch.device,
     on_epoch: OnEpoch | None = None,
-    batches: Batches | None = None,
+    batches: "Batches | None" = None,
     checkpoint: Callable[[Run], SeedCheckpoint] | None = None,
 ) -> Iterator[SeedOutcome]:
     """Train every run and yield the outcomes in their order.
@@ -103,7 +106,7 @@ def train_seed(
     seed: int,
     device: torch.device,
     on_epoch: OnEpoch | None = None,
-    batches: Batches | None = None,
+    batches: "Batches | None" = None,
     checkpoint: SeedCheckpoint | None = None,
 ) -> SeedOutcome:
     """Train one model, on the whole graph or in batches, and keep its best epoch by validation.
@@ -118,6 +121,8 @@ def train_seed(
     if batches is None:
         learner = SingleLearner(model, prepared.features, nodes, config)
     else:
+        from hiergcn.train.batches import BatchLearner
+
         learner = BatchLearner(model, partial(_built, method, task, config), batches, nodes, config, seed)
     with kernels_if_worthwhile(task.adjacency):
         selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
