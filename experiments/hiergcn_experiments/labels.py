@@ -17,8 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
 from hiergcn.advise.doubtful import averaged, find_doubts
-from hiergcn.advise.sampling import DEPTH, comparable_features
-from hiergcn.advise.suggest import suggested_nodes
+from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
 from hiergcn.coarsen import coarsen
 from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.datasets import load_dataset, planted_graph

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
-from hiergcn.advise.doubtful import Doubts
-from hiergcn.advise.label_check import COLUMNS, caution, without_doubtful
+from hiergcn.advise.doubtful import COLUMNS, Doubts, caution, without_doubtful
 from hiergcn.graph import Split
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import DOUBTFUL

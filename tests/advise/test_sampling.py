@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.advise import sampling
-from hiergcn.advise.sampling import DEPTH, comparable_features, split_groups, spread_sample
+from hiergcn.advise import suggest as sampling
+from hiergcn.advise.suggest import DEPTH, comparable_features, split_groups, spread_sample
 from hiergcn.coarsen import coarsen
 from hiergcn.graph import Graph
 

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from hiergcn.advise.label_check import FEWEST_LABELS, doubtful_labels, judge_labels
+from hiergcn.advise.doubtful import FEWEST_LABELS, doubtful_labels, judge_labels
 from hiergcn.advise.suggest import suggest
 from hiergcn.errors import InputError
 from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from hiergcn.advise.label_check import caution
+from hiergcn.advise.doubtful import caution
 from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.conformal import describe_intervals
 from hiergcn.evaluate.metrics import accuracy_interval

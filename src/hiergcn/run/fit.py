@@ -13,10 +13,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from hiergcn.advise.doubtful import MOST_NODES, Doubts
-from hiergcn.advise.label_check import doubtful_labels, judge_labels, without_doubtful
-from hiergcn.advise.sampling import DEPTH
-from hiergcn.advise.suggest import page_suggestions
+from hiergcn.advise.doubtful import MOST_NODES, Doubts, doubtful_labels, judge_labels, without_doubtful
+from hiergcn.advise.suggest import DEPTH, page_suggestions
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.auto import Automatic, choose
 from hiergcn.choose.candidate import Trained

@@ -23,7 +23,6 @@ from hiergcn.model.ops import kernels_if_worthwhile
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import Settings
-from hiergcn.train.batches import Batches
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.events import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
@@ -200,6 +199,8 @@ class Trainer:
                     f"{named[0].upper()}{named[1:]} need the whole graph, which a batch does not have. Leave batches "
                     "at 1, or these settings at false."
                 )
+            from hiergcn.train.batches import Batches
+
             cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
             whole = self.prepared(settings, runs[0][0])[1] if self.sees_whole(settings) else None
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
