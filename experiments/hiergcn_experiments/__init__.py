@@ -2,5 +2,6 @@
 
 `graphs` and `methods` have the graphs and methods that only they need.
 
-Read `experiment.py` first (what an experiment is), then `experiments.py`, `store.py`, `runner.py` and `claims.py`.
+Read `experiment.py` first (what experiments and studies are), then `studies/numbers.py` (a study in a file),
+`store.py`, `results.py`, `page.py` and `runner.py`. `paper` has the paper's experiments, its claims and their judges.
 """

@@ -13,9 +13,10 @@ from hiergcn.cli.terminal import console, duration, print_table, printable
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hiergcn.cli.progress import Progress
-    from hiergcn_experiments.experiment import Experiment, Job
-    from hiergcn_experiments.experiments import Scale
+    from hiergcn_experiments.experiment import Experiment
     from hiergcn_experiments.runner import JobDone, RunSummary, Started, UnitFailed
 
 PAGE, LIST = "page", "list"
@@ -80,31 +81,30 @@ def reproduce(
     """Run the paper's experiments that are not in the store yet, then write the page."""
     from hiergcn.cli.progress import Progress
     from hiergcn.workers.machine import choose_device, cores
-    from hiergcn_experiments.experiments import FULL, QUICK
-    from hiergcn_experiments.page import write_pages
-    from hiergcn_experiments.runner import run_jobs
-    from hiergcn_experiments.store import Store
+    from hiergcn_experiments.experiment import Scope
+    from hiergcn_experiments.runner import jobs_of, run_jobs
+    from hiergcn_experiments.store import Store, read_records
+    from hiergcn_experiments.studies import named_experiments, studies, write_pages
 
-    scale = QUICK if quick else FULL
-    place = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
-    folder = out or (place.parent if place.is_file() else place) / "pages"
-    benchmarks = _benchmarks(what, quick, _names(tasks), time_limit)
+    scope = Scope(quick, _names(tasks), time_limit)
+    folder = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
     if what == [LIST]:
-        _print_list(scale, benchmarks)
+        _print_list(named_experiments(["all", "plus", *studies(), "range-large"], scope))
         return
     summary = None
     if what != [PAGE]:
-        if place.is_file():
-            raise InputError(f"{place} is a file of results, which only `page` can read. Give --store a folder.")
-        jobs = _jobs(what, scale, benchmarks, _names(models), _names(datasets))
+        if folder.is_file():
+            raise InputError(f"{folder} is a file of results, which only `page` can read. Give --store a folder.")
+        experiments = named_experiments(what, scope)
+        _check_names(_names(models), _names(datasets), experiments)
         opened = options.open_engine(context, engine, workers or None)
         where = choose_device(device).type if opened is None else opened.device(device)
         if where == "cpu" and workers == 0:
             raise InputError("--workers 0 needs a GPU. Give at least 1.")
         with Progress(console(), opened) as progress:
             summary = run_jobs(
-                jobs,
-                Store(place),
+                jobs_of(experiments, _names(models), _names(datasets)),
+                Store(folder),
                 workers=cores() if workers is None else workers,
                 device=where,
                 engine=opened,
@@ -113,7 +113,8 @@ def reproduce(
                 budget_seconds=60 * (math.inf if budget_minutes is None else budget_minutes),
                 gpu_workers=gpu_workers,
             )
-    for page in write_pages(place, folder, scale):
+    pages = out or (folder.parent if folder.is_file() else folder) / "pages"
+    for page in write_pages(read_records(folder), pages, quick):
         console().print(f"Page: {page}", soft_wrap=True)
     if summary is not None:
         _print_summary(summary)
@@ -123,34 +124,15 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",")] if text else []
 
 
-def _benchmarks(what: list[str], quick: bool, tasks: list[str], time_limit: float | None) -> "list[Experiment]":
-    """Return the benchmarks beside the paper's experiments; `tasks` are those of the ones that are named."""
-    from hiergcn_experiments import choosing, labels, long_range, numbers
-
-    of_labels = tasks if any(name.startswith(labels.NAME) for name in what) else []
-    of_numbers = tasks if numbers.NAME in what else []
-    of_choice = tasks if choosing.NAME in what or not (of_labels or of_numbers) else []
-    limits = [one.TIME_LIMIT if time_limit is None else time_limit for one in (choosing, labels, numbers)]
-    splits = 1 if quick else None
-    first = choosing.choosing_experiment(limits[0], of_choice, splits)
-    last = numbers.numbers_experiment(limits[2], of_numbers, splits)
-    of_range = long_range.range_experiments(quick)
-    return [first, *labels.labels_experiments(limits[1], of_labels, quick), last, *of_range]
-
-
-def _jobs(
-    what: list[str], scale: "Scale", benchmarks: "list[Experiment]", models: list[str], datasets: list[str]
-) -> "list[Job]":
+def _check_names(models: "Sequence[str]", datasets: "Sequence[str]", experiments: "Sequence[Experiment]") -> None:
     from hiergcn.settings.registry import config_class
-    from hiergcn_experiments.runner import chosen, jobs_of
 
     for name in models:
         config_class(name)  # raises for an unknown name
-    every = dict.fromkeys([*scale.datasets, *(name for one in benchmarks for name in one.datasets)])
-    unknown = [name for name in datasets if name not in every]
+    known = dict.fromkeys(job.dataset for one in experiments for job in one.jobs() if job.dataset)
+    unknown = [name for name in datasets if name not in known]
     if unknown:
-        raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(every)}.")
-    return jobs_of(chosen(what, scale, *benchmarks), models, datasets)
+        raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(known)}.")
 
 
 class _RunProgress:
@@ -206,12 +188,9 @@ class _RunProgress:
         return (time.monotonic() - self.began) * work / max(spent, 1e-9)
 
 
-def _print_list(scale: "Scale", benchmarks: "list[Experiment]") -> None:
-    from hiergcn_experiments.runner import chosen
-
+def _print_list(experiments: "Sequence[Experiment]") -> None:
     screen = console()
-    named = ["all", "plus", *(one.name for one in benchmarks)]
-    rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in chosen(named, scale, *benchmarks)]
+    rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in experiments]
     print_table(screen, ("experiment", "runs", "about"), rows, words=(0, 2))
     screen.print("Runs that two experiments share are run once.")
 

@@ -1,34 +1,79 @@
-"""The pages of the paper's and of H-GCN+'s experiments: Markdown, HTML, figures, and tables of all runs."""
+"""A page: sections of tables and pictures, written as Markdown and HTML; and how figures are formatted."""
 
-import json
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import pandas as pd
-
-from hiergcn.evaluate.metrics import metrics_for, result_key
-from hiergcn.files import write_text, written_whole
+from hiergcn.evaluate.metrics import Summary
+from hiergcn.files import write_text
+from hiergcn.report.panels import Figure
 from hiergcn.report.template import rendered, script
-from hiergcn_experiments.choosing_results import choosing_records
-from hiergcn_experiments.choosing_tables import choosing_sections
-from hiergcn_experiments.claims import Verdict, verdicts_on
-from hiergcn_experiments.collect import CellResult, Evidence, Results
-from hiergcn_experiments.experiments import TEXTS, Scale
-from hiergcn_experiments.labels_page import labels_records, labels_sections
-from hiergcn_experiments.long_range_results import range_records
-from hiergcn_experiments.long_range_tables import range_sections
-from hiergcn_experiments.numbers import numbers_records, numbers_sections
-from hiergcn_experiments.sections import Picture, Section, claim_counts, overview_table, paper_sections, plus_sections
-from hiergcn_experiments.significance import to_paper
-from hiergcn_experiments.store import PACKED, Record, read_records, write_packed
-from hiergcn_experiments.tables import Table, Text
+from hiergcn_experiments.store import Record
 
 WIDTH = 900
 """Pixels of a figure's file."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """The content of one table cell: the main text, and smaller lines below it."""
+
+    main: str
+    below: tuple[str, ...] = ()
+    strong: bool = False
+    mark: str = ""
+    """A verdict, for its colour."""
+
+
+Row = tuple[Text | str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under column names; the first column holds words."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Text, ...], ...]
+    caption: str = ""
+    wordy: bool = False
+    """All columns hold words."""
+
+    @classmethod
+    def from_rows(cls, columns: Iterable[str], rows: Iterable[Row], caption: str = "", *, wordy: bool = False) -> Self:
+        """Return a table whose plain cells are given as text."""
+        cells = (tuple(Text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
+        return cls(tuple(columns), tuple(cells), caption, wordy)
+
+    def holds_words(self, column: int) -> bool:
+        """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""
+        return self.wordy or column == 0 or any(re.search(r"[A-Za-z]{4}", row[column].main) for row in self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure, the name of its file, and a sentence that describes it."""
+
+    name: str
+    figure: Figure
+    description: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page."""
+
+    name: str
+    title: str
+    about: str
+    blocks: Sequence[Table | Picture] = ()
+    notes: Sequence[str] = ()
+    is_experiment: bool = True
+    """Whether `hiergcn reproduce` knows an experiment of that name."""
 
 
 @dataclass(frozen=True)
@@ -36,106 +81,102 @@ class Page:
     """A page before it is written."""
 
     title: str
-    sections: list[Section]
-    provenance: list[str]
+    sections: Sequence[Section]
+    provenance: Sequence[str]
     """Runs, machines and commits; they stand at the end."""
     summary: str = ""
     """The result in a sentence."""
-    verdicts: Sequence[Verdict] = ()
+    verdicts: Sequence[str] = ()
+    """A word for each claim that is judged."""
 
     @property
     def pictures(self) -> list[Picture]:
         return [block for part in self.sections for block in part.blocks if isinstance(block, Picture)]
 
 
-def paper_page(evidence: Evidence) -> Page:
-    found = verdicts_on(evidence)
-    sections, provenance = paper_sections(evidence, found), _runs(evidence, list(evidence.paper))
-    return Page("The H-GCN paper, run again", sections, provenance, claim_counts(found), found)
+def packaged(name: str) -> dict[str, Any]:
+    """Read a TOML file of this package."""
+    return tomllib.loads((files("hiergcn_experiments") / name).read_text(encoding="utf-8"))
 
 
-def plus_page(evidence: Evidence) -> Page:
-    overview = Section("overview", "Overview", "Public splits.", [overview_table(evidence)], is_experiment=False)
-    return Page("H-GCN+: all results", [overview, *plus_sections(evidence)], _runs(evidence, list(evidence.plus)))
+@dataclass(frozen=True)
+class Texts:
+    """Titles and explanations of a page's sections, from a TOML file."""
+
+    values: Mapping[str, Any]
+
+    def section(
+        self,
+        name: str,
+        *blocks: Table | Picture | None,
+        notes: Iterable[str] = (),
+        key: str = "",
+        is_experiment: bool = False,
+        **words: Any,
+    ) -> Section:
+        """Return a section; `words` fill the braces of its texts, which stand under `key` or its name."""
+        text = self.values[key or name]
+        own = (note.format(**words) for note in text.get("notes", ()))
+        shown = [block for block in blocks if block is not None]
+        return Section(name, text["title"], text["about"].format(**words), shown, [*own, *notes], is_experiment)
 
 
-BENCHMARKS = {
-    "choosing": ("The automatic choice", choosing_records, choosing_sections),
-    "labels": ("Spending labels well", labels_records, labels_sections),
-    "numbers": ("Numeric targets", numbers_records, numbers_sections),
-    "range": ("Graphs of large diameter", range_records, range_sections),
-}
-"""Title of the page, its runs among all, and its sections."""
+# Figures and verdicts as text
 
 
-def benchmark_page(name: str, records: Sequence[Record], quick: bool = False) -> Page:
-    title, _, sections_of = BENCHMARKS[name]
-    small = quick and name == "range"
-    sections = range_sections(records, quick=True) if small else sections_of(records)
-    again = f"`hiergcn reproduce page{' --quick' if small else ''} --store {PACKED}` makes this page again"
-    return Page(title, sections, [_provenance(list(records)), f"{again} from the stored runs."])
+def points(fraction: float | None, sign: bool = True) -> str:
+    """Format a fraction as percentage points; a value that rounds to zero has no sign."""
+    if fraction is None:
+        return "–"
+    text = f"{100 * fraction:{'+' if sign else ''}.1f}"
+    return "0.0" if text.strip("+-") == "0.0" else text.replace("-", "−")
 
 
-def write_pages(place: Path, folder: Path, scale: Scale) -> list[Path]:
-    """Write the pages and tables of all runs from a store or a packed file; return the HTML files.
-
-    The pages of H-GCN+ and of the benchmarks (the automatic choice, labels, numbers) are written only if there are runs
-    of them, the others not if there are runs of the benchmarks alone.
-    """
-    records = read_records(place)
-    pages, others = [], len(records)
-    for name, (_, select, _) in BENCHMARKS.items():
-        if found := select(records):
-            pages.append(write_page(benchmark_page(name, found, scale.name == "quick"), folder / name))
-            write_packed(found, folder / name / PACKED)
-            others -= len(found)
-    if pages and others <= 0:
-        return pages
-    evidence = Evidence(Results(records), scale)
-    paper = paper_page(evidence)
-    pages.append(write_page(paper, folder / "paper"))
-    if any(record.key.get("method") == "hgcn-plus" for record in evidence.used(evidence.plus)):
-        pages.append(write_page(plus_page(evidence), folder / "plus", "results.md"))
-    write_results(evidence, paper.verdicts, folder)
-    return pages
+def mean_and_std(figure: Any) -> str:
+    """Format mean ± standard deviation of a `Summary`, or of anything with a mean and a std, in per cent."""
+    return points(figure.mean, False) + ("" if figure.std is None else f" ± {points(figure.std, False)}")
 
 
-def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
-    """Write the page as Markdown and HTML with its figures; return the path of the HTML file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for picture in page.pictures:
-        (folder / "figures").mkdir(exist_ok=True)
-        picture.figure.save(folder / "figures" / f"{picture.name}.svg", WIDTH)
-    write_text(folder / name, markdown(page))
-    return write_text(folder / "index.html", _html(page))
+def mean(values: Iterable[float]) -> float:
+    """Return the mean of values that are all there."""
+    return float(Summary(tuple(values)).values.mean())
 
 
-# Runs, machines and commits
+def picture(name: str, figure: Figure | None, description: str) -> Picture | None:
+    return None if figure is None else Picture(name, figure, description)
 
 
-def _runs(evidence: Evidence, experiments: list[str]) -> list[str]:
-    used = evidence.used(experiments)
-    cells = [cell for name in experiments for cell in evidence.cells[name].values()]
-    planned, missing = sum(len(cell.records) for cell in cells), sum(cell.missing for cell in cells)
-    failed = sum(record.result.get("failure") is not None for record in used)
-    text, scale = TEXTS["introduction"], evidence.scale.name
-    are_missing = f"{missing:,} of the {planned:,} planned are" if missing else f"none of the {planned:,} planned is"
-    parts = [text["runs"].format(runs=len(used), failed=failed or "none", are_missing=are_missing), _provenance(used)]
-    parts += [] if scale == "full" else [text["smaller"].format(scale=scale)]
-    option = "" if scale == "full" else f" --{scale}"
-    return [*parts, f"`hiergcn reproduce page{option} --store {PACKED}` makes this page again from the stored runs."]
+def verdict(holds: bool | None) -> Text:
+    """Return a verdict: it holds, it does not, or None: it is undecided."""
+    word = "undecided" if holds is None else "holds" if holds else "does not hold"
+    return Text(word, strong=True, mark=word.replace(" ", "-"))
 
 
-def _provenance(used: list[Record]) -> str:
-    if not used:
-        return "Nothing has been run yet."
+def provenance(used: Iterable[Record]) -> str:
+    """Name the commits and processors of results."""
     made = [record.made for record in used]
+    if not made:
+        return "Nothing has been run yet."
     commits = {str(one.get("commit") or "unknown")[:10] for one in made}
     chips = {str(one.get("processor" if one.get("device") == "cpu" else "gpu") or "unknown") for one in made}
     return f"Commits: {', '.join(sorted(commits))}. Processors: {', '.join(sorted(chips))}."
 
 
 # Markdown and HTML
+
+
+def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
+    """Write the page as Markdown and HTML with its figures; return the path of the HTML file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for shown in page.pictures:
+        (folder / "figures").mkdir(exist_ok=True)
+        shown.figure.save(folder / "figures" / f"{shown.name}.svg", WIDTH)
+    write_text(folder / name, markdown(page))
+    drawn = {shown.name: shown.figure.html(shown.description) for shown in page.pictures}
+    count = Counter(page.verdicts)
+    return write_text(
+        folder / "index.html", rendered("paper.html", script=script("page"), page=page, drawn=drawn, count=count)
+    )
 
 
 def markdown(page: Page) -> str:
@@ -155,81 +196,13 @@ def markdown(page: Page) -> str:
 
 
 def table_lines(table: Table) -> list[str]:
+    def cell_text(text: Text) -> str:
+        main = f"**{escaped(text.main)}**" if text.strong else escaped(text.main)
+        return main + "".join(f"<br><sub>{escaped(line)}</sub>" for line in text.below)
+
+    def escaped(text: str) -> str:
+        return re.sub(r"([|<>])", lambda found: {"|": "\\|", "<": "&lt;", ">": "&gt;"}[found.group()], text)
+
     head = "| " + " | ".join(table.columns) + " |"
-    rows = ["| " + " | ".join(_cell_text(cell) for cell in row) + " |" for row in table.rows]
+    rows = ["| " + " | ".join(map(cell_text, row)) + " |" for row in table.rows]
     return [head, "|" + "---|" * len(table.columns), *rows]
-
-
-def _cell_text(text: Text) -> str:
-    main = f"**{_escaped(text.main)}**" if text.strong else _escaped(text.main)
-    return main + "".join(f"<br><sub>{_escaped(line)}</sub>" for line in text.below)
-
-
-def _escaped(text: str) -> str:
-    return re.sub(r"([|<>])", lambda found: {"|": "\\|", "<": "&lt;", ">": "&gt;"}[found.group()], text)
-
-
-def _html(page: Page) -> str:
-    drawn = {picture.name: picture.figure.html(picture.description) for picture in page.pictures}
-    count = Counter(one.finding.word for one in page.verdicts)
-    return rendered("paper.html", script=script("page"), page=page, drawn=drawn, count=count)
-
-
-# Tables of all runs
-
-_FIGURES = (
-    *map(result_key, metrics_for("classes")),
-    *("validation_accuracy", "best_epoch", "epochs", "depth", "failure"),
-)
-
-
-def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:
-    """Write the packed runs, `runs.csv`, `cells.csv` and `verdicts.json`."""
-    write_packed(evidence.used(evidence.experiments), folder / PACKED)
-    cells = [cell for by_place in evidence.cells.values() for cell in by_place.values()]
-    _write_csv(folder / "runs.csv", [row for cell in cells for row in _run_rows(cell)])
-    _write_csv(folder / "cells.csv", [_cell_row(cell) for cell in cells])
-    found = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
-    write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-
-
-def _run_rows(cell: CellResult) -> Iterator[dict[str, Any]]:
-    for (split, seed), record in zip(cell.cell.runs, cell.records, strict=True):
-        if record is not None:
-            yield {
-                **_place(cell),
-                "split": split.name,
-                "seed": seed,
-                **{name: record.result.get(name) for name in _FIGURES},
-                **{name: record.made.get(name) for name in ("seconds", "device", "commit")},
-                "id": record.id,
-            }
-
-
-def _cell_row(cell: CellResult) -> dict[str, Any]:
-    printed, found = cell.printed, to_paper(cell)
-    return {
-        **_place(cell),
-        "runs": len(cell.records),
-        "missing": cell.missing,
-        "failed": cell.failed,
-        "mean": cell.accuracy.mean,
-        "std": cell.accuracy.std,
-        "std_of_draws": cell.spread_of_draws,
-        "std_of_seeds": cell.spread_of_seeds,
-        "validation": cell.summary("validation_accuracy").mean,
-        "paper": printed and printed.mean,
-        "difference": found and found.difference,
-        "p": found and found.p,
-        "seconds": cell.seconds,
-    }
-
-
-def _place(cell: CellResult) -> dict[str, Any]:
-    return {name: getattr(cell.cell, name) for name in ("experiment", "arm", "dataset", "column")}
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with written_whole(path) as part:
-        if rows:
-            pd.DataFrame(rows, dtype=object).to_csv(part, index=False, lineterminator="\n")

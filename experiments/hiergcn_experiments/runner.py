@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from hiergcn.datasets import Dataset, load_dataset
-from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import evaluate_test, result_key
 from hiergcn.graph.split import Split, SplitSpec
 from hiergcn.model.build import build_method
@@ -21,14 +20,10 @@ from hiergcn.settings.settings import Settings
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
-from hiergcn_experiments.collect import Results
 from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training
-from hiergcn_experiments.experiments import Scale, paper_experiments, plus_experiments
-from hiergcn_experiments.labels import NAME as LABELS
-from hiergcn_experiments.long_range import LARGE as LARGE_CITY
-from hiergcn_experiments.long_range import NAME as RANGE
-from hiergcn_experiments.measures import MEASURES
+from hiergcn_experiments.results import Results
 from hiergcn_experiments.store import Record, Store, data_digest, identity, made_here
+from hiergcn_experiments.studies import measures
 
 SIDE_BY_SIDE = 50
 """Most runs trained at once on a GPU."""
@@ -36,26 +31,6 @@ IN_TURN = 2
 """Runs per unit if they are trained one after the other: few, so that all workers end at about the same time."""
 LARGE = 10_000
 """Nodes from which on a GPU pays off even for one run at a time."""
-
-
-def chosen(names: Sequence[str], scale: Scale, *others: Experiment) -> list[Experiment]:
-    """Return the named experiments, of the scale or others, in order.
-
-    `all` means the paper's, `plus` H-GCN+'s, `labels` those about spending labels, and `range` those about graphs of
-    large diameter but for the large city.
-    """
-    paper, plus = paper_experiments(scale), plus_experiments(scale)
-    groups = {"all": list(paper), "plus": list(plus)}
-    for group in (LABELS, RANGE):
-        parts = (one.name for one in others if one.name.startswith(f"{group}-"))
-        groups[group] = [name for name in parts if name != LARGE_CITY]
-    every = paper | plus | {one.name: one for one in others}
-    for name in names:
-        if name not in every and name not in groups:
-            known = f"{', '.join(groups)}, or some of {', '.join(every)}"
-            raise InputError(f"There is no experiment named {name!r}. Choose {known}.")
-    listed = [one for name in names for one in groups.get(name, [name])]
-    return [every[name] for name in dict.fromkeys(listed)]
 
 
 def jobs_of(experiments: Iterable[Experiment], methods: Sequence[str] = (), datasets: Sequence[str] = ()) -> list[Job]:
@@ -196,7 +171,7 @@ def _trainer(dataset: str, device: str) -> Trainer:
 def measured(job: Measurement, device: str = "cpu") -> Record:
     began = perf_counter()
     where = {"device": device} if job.on_device else {}
-    result = MEASURES[job.name](**job.arguments, **where)
+    result = measures()[job.name](**job.arguments, **where)
     return Record(
         job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, where.get("device", "cpu"))
     )

@@ -11,7 +11,7 @@ twice, and the later result counts. Killing a runner loses the runs in flight an
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -61,9 +61,16 @@ class Record:
         return str(self.made.get("finished", ""))
 
 
-def latest_by(place: Callable[[Record], Hashable], records: Iterable[Record]) -> list[Record]:
-    """Return the latest of the records that have the same place."""
-    return list({place(one): one for one in sorted(records, key=lambda one: one.finished)}.values())
+def latest(records: Iterable[Record]) -> list[Record]:
+    """Return the latest of the records of the same job, whatever its time limit was."""
+
+    def job(record: Record) -> Hashable:
+        if record.key["kind"] == "training":
+            return record.about
+        arguments = record.key["arguments"].items()
+        return record.key["name"], *sorted(one for one in arguments if one[0] not in ("time_limit", "per_class"))
+
+    return list({job(one): one for one in sorted(records, key=lambda one: one.finished)}.values())
 
 
 def identity(key: Mapping[str, Any]) -> str:

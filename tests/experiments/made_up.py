@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from hiergcn_experiments.experiment import Cell, Experiment
-from hiergcn_experiments.experiments import QUICK
+from hiergcn_experiments.paper.experiments import QUICK
 from hiergcn_experiments.store import Record
 
 TINY = replace(QUICK, name="tiny", most_epochs=2, seeds=2, levels=(1, 2), channels=(1, 2), splits=2)

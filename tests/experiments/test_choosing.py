@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn_experiments.choosing import NAME, RECIPES_NAME, TASKS, choosing_experiment
-from hiergcn_experiments.choosing_results import TaskResult, choosing_records
-from hiergcn_experiments.choosing_tables import choosing_sections
-from hiergcn_experiments.experiments import QUICK
-from hiergcn_experiments.page import write_pages
-from hiergcn_experiments.sections import Section
-from hiergcn_experiments.store import Record, write_packed
-from hiergcn_experiments.tables import Table
+from hiergcn_experiments.experiment import Scope
+from hiergcn_experiments.page import Section, Table
+from hiergcn_experiments.store import Record, latest, write_packed
+from hiergcn_experiments.studies import write_pages
+from hiergcn_experiments.studies.choosing import (
+    NAME,
+    RECIPES_NAME,
+    TASKS,
+    TaskResult,
+    choosing_experiments,
+    choosing_sections,
+)
 
 Accuracies = dict[str, float | None]
 
@@ -86,7 +90,7 @@ def test_the_tables_say_where_the_choice_is_behind() -> None:
 
 
 def test_the_latest_record_counts_and_failures_are_listed() -> None:
-    records = choosing_records(
+    records = latest(
         [
             record("photo", 1, figures(0.9, {"gcn": 0.8}), "2026-02-01"),
             record("photo", 1, {"failure": "Out of memory."}, "2026-01-01"),
@@ -110,7 +114,7 @@ def test_public_splits_stand_apart(tmp_path: Path) -> None:
         "Cora, public split": ["84.0", "20.0 → 10.0", "9", "85.0", "GRAND 100%", "85.0", "84.0", "20.0 → 10.0"]
     }
     write_packed(records, tmp_path / "runs.json.gz")
-    pages = write_pages(tmp_path / "runs.json.gz", tmp_path / "out", QUICK)
+    pages = write_pages(records, tmp_path / "out")
     assert pages == [tmp_path / "out" / "choosing" / "index.html"]  # no page of the paper without its runs
     html = pages[0].read_text(encoding="utf-8")
     assert "Cora, public split" in html
@@ -122,14 +126,15 @@ def test_public_splits_stand_apart(tmp_path: Path) -> None:
 
 
 def test_every_task_has_its_jobs_and_the_first_splits_come_first() -> None:
-    jobs = choosing_experiment(60).measurements
+    jobs = choosing_experiments(Scope(seconds=60))[0].measurements
     assert len(jobs) == 15 * 5 + 2 * 3 * 4
     assert [job.arguments["split"] for job in jobs] == sorted(job.arguments["split"] for job in jobs)
     assert min(job.arguments["split"] for job in jobs) == 1  # split 0 served the design
     assert all(job.on_device for job in jobs)
-    assert [job.arguments["task"] for job in choosing_experiment(tasks=["cs"], splits=1).measurements] == ["cs"]
+    (few,) = choosing_experiments(Scope(quick=True, tasks=["cs"]))
+    assert [job.arguments["task"] for job in few.measurements] == ["cs"]
     with pytest.raises(InputError, match="--tasks corra: choose some of cora-5"):
-        choosing_experiment(tasks=["corra"])
+        choosing_experiments(Scope(tasks=["corra"]))
 
 
 def test_generated_tasks_differ_by_split() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from hiergcn.errors import InputError
 from hiergcn.graph.split import drawn_splits, few_labels
-from hiergcn_experiments.experiment import NUMBERED, Arm, Column, Experiment
-from hiergcn_experiments.experiments import CITATION, FULL, QUICK, Scale, paper_experiments, plus_experiments
-from hiergcn_experiments.runner import chosen
+from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Scope, Variant
+from hiergcn_experiments.paper.experiments import CITATION, FULL, QUICK, Scale, paper_experiments, plus_experiments
+from hiergcn_experiments.studies import named_experiments
 
 
 def runs(name: str) -> int:
@@ -25,24 +25,24 @@ def test_full_size_has_as_many_runs_as_the_paper_asks_for() -> None:
 
 def test_fewer_splits_are_the_first_ones_and_the_experiment_says_so() -> None:
     experiment = paper_experiments(FULL)["random-splits"]
-    slow = next(cell for cell in experiment.cells() if cell.arm == "deepwalk")
+    slow = next(cell for cell in experiment.cells() if cell.variant == "deepwalk")
     assert [split for split, _ in slow.runs] == list(drawn_splits("random", 10))
     assert "(10 of them for DGCN, GAT, GRAND, Planetoid-I, Planetoid-T, Graph U-Net, DeepWalk)" in experiment.about
     few = paper_experiments(FULL)["table3"]
-    gat = next(cell for cell in few.cells() if cell.place == ("gat", "pubmed", "5"))
+    gat = next(cell for cell in few.cells() if cell.key == ("gat", "pubmed", "5"))
     assert dict.fromkeys(split for split, _ in gat.runs) == dict.fromkeys(few_labels(5, 5, small_validation=False))
     assert "(5 of them for GAT)" in few.about
 
 
 def test_the_settings_are_the_papers_but_for_what_is_varied() -> None:
-    levels = {cell.place: cell.settings for cell in paper_experiments(FULL)["figure-levels"].cells()}
+    levels = {cell.key: cell.settings for cell in paper_experiments(FULL)["figure-levels"].cells()}
     assert levels["hgcn", "cora", "7"].model.levels == 7
     assert levels["hgcn", "cora", "7"].model.dropout == 0.85
     assert levels["hgcn", "nell", "7"].model.dropout == 0.5  # our recipe: the paper's does not learn
-    ablation = {cell.place: cell.settings.model for cell in paper_experiments(FULL)["table4"].cells()}
+    ablation = {cell.key: cell.settings.model for cell in paper_experiments(FULL)["table4"].cells()}
     assert not ablation["no-coarsening", "pubmed", ""].coarsening
     assert ablation["no-embedding", "pubmed", ""].weight_embedding == 0
-    table2 = {cell.place: cell.settings for cell in paper_experiments(FULL)["table2"].cells()}
+    table2 = {cell.key: cell.settings for cell in paper_experiments(FULL)["table2"].cells()}
     assert table2["hgcn", "nell", ""].model.levels == 5
     assert ("hgcn-nell", "cora", "") not in table2
 
@@ -61,14 +61,14 @@ def test_quick_trains_no_longer_than_it_says() -> None:
 
 
 def test_experiments_are_chosen_by_name_once_in_the_order_given() -> None:
-    assert [one.name for one in chosen(["table4", "table2", "table4"], FULL)] == ["table4", "table2"]
-    assert [one.name for one in chosen(["table4", "all"], FULL)][:2] == ["table4", "table1"]
-    assert [one.name for one in chosen(["plus"], FULL)] == list(plus_experiments(FULL))
+    assert [one.name for one in named_experiments(["table4", "table2", "table4"], Scope())] == ["table4", "table2"]
+    assert [one.name for one in named_experiments(["table4", "all"], Scope())][:2] == ["table4", "table1"]
+    assert [one.name for one in named_experiments(["plus"], Scope())] == list(plus_experiments(FULL))
     with pytest.raises(InputError, match="no experiment named 'table9'"):
-        chosen(["table9"], FULL)
+        named_experiments(["table9"], Scope())
 
 
-PLUS = {(cell.experiment, *cell.place): cell for one in plus_experiments().values() for cell in one.cells()}
+PLUS = {(cell.experiment, *cell.key): cell for one in plus_experiments().values() for cell in one.cells()}
 
 
 class TestPlus:
@@ -87,17 +87,17 @@ class TestPlus:
         assert all(split.small_validation for split, _ in cell.runs)
 
     def test_rivals_share_the_runs_of_the_paper(self) -> None:
-        table3 = {cell.place: cell for cell in paper_experiments(FULL)["table3"].cells()}
+        table3 = {cell.key: cell for cell in paper_experiments(FULL)["table3"].cells()}
         for arm in ("gcn", "grand"):
             ours, theirs = PLUS["plus-few-labels", arm, "pubmed", "10"], table3[arm, "pubmed", "10 small"]
             assert ours.trainings() == theirs.trainings()
-        splits = {cell.place: cell for cell in paper_experiments(FULL)["random-splits"].cells()}
+        splits = {cell.key: cell for cell in paper_experiments(FULL)["random-splits"].cells()}
         for dataset in CITATION:
             ours = PLUS["plus-random-splits", "gcn", dataset, ""]
             assert ours.trainings() == splits["gcn", dataset, ""].trainings()
 
     def test_an_arm_can_be_limited_to_columns(self) -> None:
-        arm = Arm("mlp", "mlp", columns=("b",), seeds=NUMBERED)
-        columns = (Column("a"), Column("b", splits=drawn_splits("random", 3)))
+        arm = Variant("mlp", "mlp", conditions=("b",), seeds=NUMBERED)
+        columns = (Condition("a"), Condition("b", splits=drawn_splits("random", 3)))
         (cell,) = Experiment("small", "", "", (arm,), ("cora",), columns).cells()
         assert [seed for _, seed in cell.runs] == [0, 1, 2]

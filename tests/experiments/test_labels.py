@@ -7,25 +7,22 @@ import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn_experiments import labels
-from hiergcn_experiments.experiments import QUICK
-from hiergcn_experiments.labels import (
+from hiergcn_experiments.experiment import Scope
+from hiergcn_experiments.page import Table
+from hiergcn_experiments.store import Record, latest
+from hiergcn_experiments.studies import labels, named_experiments, write_pages
+from hiergcn_experiments.studies.labels import (
     AUTO,
     COVERAGE,
-    COVERAGE_AUTO,
     DOUBTFUL,
     LINEAR,
     SCALE,
     STRATEGIES,
-    Arena,
-    arena_of,
+    HiddenLabels,
+    hidden_labels,
     labels_experiments,
 )
-from hiergcn_experiments.labels_page import Curves, curves_of, devices_of, labels_records, labels_sections
-from hiergcn_experiments.page import write_pages
-from hiergcn_experiments.runner import chosen
-from hiergcn_experiments.store import Record, write_packed
-from hiergcn_experiments.tables import Table
+from hiergcn_experiments.studies.labels_page import Curves, curves_of_tasks, labels_sections
 
 
 def record(name: str, arguments: dict[str, Any], result: dict[str, Any], finished: str = "2026-01-01") -> Record:
@@ -72,14 +69,14 @@ def test_labels_saved_are_read_off_the_curve_of_random_labels() -> None:
 
 
 def test_draws_are_paired(results: list[Record]) -> None:
-    lead = curves_of(results, LINEAR)["cora"].lead("suggest", "random", 5)
+    lead = curves_of_tasks(results, LINEAR)[0].lead("suggest", "random", 5)
     assert lead.units == 3
     assert lead.mean == pytest.approx(0.06)
 
 
 def test_the_latest_of_two_runs_counts(results: list[Record]) -> None:
     later = record(AUTO, {"task": "cora", "draw": 0, "time_limit": 9.0}, accuracies(0.1, 0.9), "2026-02-01")
-    (kept,) = [one for one in labels_records([later, *results]) if one.key["name"] == AUTO]
+    (kept,) = [one for one in latest([later, *results]) if one.key["name"] == AUTO]
     assert kept is later
 
 
@@ -99,9 +96,7 @@ def test_sets_of_the_automatic_choice_name_their_device(results: list[Record]) -
     sets = next(one for one in results if one.key["name"] == COVERAGE).result
     about = {"task": "cora", "model": "auto", "time_limit": 5.0}
     runs = [record(COVERAGE, about | {"split": split}, sets) for split in range(3)]
-    assert devices_of(runs, "cora", "auto") == "CPU"
     runs[0].made["device"] = "cuda"
-    assert devices_of(runs, "cora", "auto") == "CPU 2, GPU 1"
     section = next(part for part in labels_sections([*results, *runs]) if part.name == COVERAGE)
     linear, automatic = (part for part in section.blocks if isinstance(part, Table))
     assert "device" not in linear.columns
@@ -110,8 +105,7 @@ def test_sets_of_the_automatic_choice_name_their_device(results: list[Record]) -
 
 
 def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:
-    write_packed(results, tmp_path / "runs.json.gz")
-    (page,) = write_pages(tmp_path / "runs.json.gz", tmp_path / "pages", QUICK)
+    (page,) = write_pages(results, tmp_path / "pages")
     text = (page.parent / "README.md").read_text(encoding="utf-8")
     assert "Cora, 5 per class" in text
     assert "1 fits of the automatic choice failed" in text
@@ -119,28 +113,27 @@ def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:
 
 
 def test_experiments_by_name() -> None:
-    parts = labels_experiments(quick=True, tasks=["cora"])
-    names = [LINEAR, AUTO, COVERAGE, COVERAGE_AUTO, DOUBTFUL, SCALE]
-    assert [one.name for one in chosen(["labels"], QUICK, *parts)] == names
+    parts = named_experiments(["labels"], Scope(quick=True, tasks=["cora"]))
+    assert [one.name for one in parts] == [LINEAR, AUTO, COVERAGE, f"{COVERAGE}-auto", DOUBTFUL, SCALE]
     assert [len(one.jobs()) for one in parts] == [1, 1, 1, 1, 2, 1]
     with pytest.raises(InputError, match="choose some of cora"):
-        labels_experiments(tasks=["coral"])
+        labels_experiments(Scope(tasks=["coral"]))
 
 
 @pytest.fixture(scope="module")
-def arena() -> Arena:
-    return arena_of("cora")
+def hidden() -> HiddenLabels:
+    return hidden_labels("cora")
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_strategies_choose_as_many_nodes_as_asked(arena: Arena, name: str) -> None:
-    nodes = STRATEGIES[name](arena, 21, 3)
+def test_strategies_choose_as_many_nodes_as_asked(hidden: HiddenLabels, name: str) -> None:
+    nodes = STRATEGIES[name](hidden, 21, 3)
     assert len(set(nodes.tolist())) == 21
 
 
-def test_a_linear_model_learns_from_chosen_labels_alone(arena: Arena) -> None:
-    nodes = arena.suggested(35, 0)
-    assert arena.labelled(nodes).labelled.tolist() == sorted(nodes.tolist())
-    assert 0.6 < arena.accuracy(arena.linear(nodes), nodes) < 0.9
+def test_a_linear_model_learns_from_chosen_labels_alone(hidden: HiddenLabels) -> None:
+    nodes = hidden.suggested(35, 0)
+    assert hidden.labelled(nodes).labelled.tolist() == sorted(nodes.tolist())
+    assert 0.6 < hidden.accuracy(hidden.linear(nodes), nodes) < 0.9
     found = labels.labels_coverage("cora", 0, "linear")
     assert all(abs(one["covered"] - one["asked"]) < 0.1 for one in found["sets"])

@@ -7,47 +7,49 @@ import numpy as np
 import pytest
 
 from hiergcn.settings.settings import settings_for
-from hiergcn_experiments.claims import CLAIMS as OF_THE_PAPER
-from hiergcn_experiments.experiment import Training
-from hiergcn_experiments.experiments import FULL, QUICK
-from hiergcn_experiments.long_range import (
+from hiergcn_experiments.experiment import Scope, Training
+from hiergcn_experiments.paper.claims import CLAIMS as OF_THE_PAPER
+from hiergcn_experiments.runner import run_jobs
+from hiergcn_experiments.store import Record, Store, read_records
+from hiergcn_experiments.studies import named_experiments, write_pages
+from hiergcn_experiments.studies.large_diameter import (
     ACCURACY,
     BASE,
     CITY,
     CLUSTERED,
     COST,
-    COST_ARMS,
+    COST_OF,
     DATASETS,
-    FLAT_ARMS,
+    FLAT_VARIANTS,
     GAPS,
-    INFLUENCE_ARMS,
+    INFLUENCE_OF,
     PRESETS,
+    TEXTS,
     range_cost,
     range_experiments,
     range_influence,
     range_large,
 )
-from hiergcn_experiments.long_range_results import CLAIMS, RangeResults
-from hiergcn_experiments.page import write_pages
-from hiergcn_experiments.runner import chosen, run_jobs
-from hiergcn_experiments.store import Record, Store
+from hiergcn_experiments.studies.large_diameter_page import RangeResults
 
 TINY = "city-200"
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def test_a_run_that_ends_early_has_every_graph_first() -> None:
-    jobs = [job for job in range_experiments()[0].jobs() if isinstance(job, Training)]
+    jobs = [job for job in range_experiments(Scope())[0].jobs() if isinstance(job, Training)]
     first = {(job.dataset, job.split.kind) for job in jobs[: len(jobs) // 3]}
     every = {(dataset, kind) for dataset in DATASETS for kind in ("tenths", "blocked", "apart")}
     assert first == every - {(CLUSTERED, "apart")}
-    cells = {(cell.arm, cell.dataset, cell.column): len(cell.runs) for cell in range_experiments()[0].cells()}
+    cells = {
+        (cell.variant, cell.dataset, cell.condition): len(cell.runs) for cell in range_experiments(Scope())[0].cells()
+    }
     assert cells["graphsage-16", "helsinki", "blocked"] == 20
     assert cells[GAPS[0].name, CITY, "random"] == 20
 
 
 def test_range_means_its_parts_but_for_the_large_city() -> None:
-    named = [one.name for one in chosen(["range"], QUICK, *range_experiments(quick=True))]
+    named = [one.name for one in named_experiments(["range"], Scope(quick=True))]
     assert named == [ACCURACY, "range-influence", "range-cost"]
 
 
@@ -68,29 +70,29 @@ def test_cost_and_the_large_city() -> None:
 
 
 def test_a_run_and_its_page(tmp_path: Path) -> None:
-    (train, *others) = range_experiments(quick=True)
-    few = [arm for arm in train.arms if arm.name in {"harmonic", BASE.name, "gcn-2", GAPS[0].name, "elsewhere"}]
-    jobs = replace(train, arms=tuple(few)).jobs() + list(others[0].measurements[:1])
+    (train, *others) = range_experiments(Scope(quick=True))
+    few = [one for one in train.variants if one.name in {"harmonic", BASE.name, "gcn-2", GAPS[0].name, "elsewhere"}]
+    jobs = replace(train, variants=tuple(few)).jobs() + list(others[0].measurements[:1])
     summary = run_jobs(jobs, Store(tmp_path / "store"), workers=1, device="cpu")
     assert (summary.done, summary.failures) == (len(jobs), {})
-    (page,) = write_pages(tmp_path / "store", tmp_path / "pages", QUICK)
+    (page,) = write_pages(read_records(tmp_path / "store"), tmp_path / "pages", quick=True)
     text = (page.parent / "README.md").read_text(encoding="utf-8")
     for part in ("## Overview", "## The paper's claims", "## Depth and levels", "## How far a network sees"):
         assert part in text
     assert "| harmonic function |" in text
-    again = write_pages(page.parent / "runs.json.gz", tmp_path / "again", QUICK)
+    again = write_pages(read_records(page.parent / "runs.json.gz"), tmp_path / "again", quick=True)
     assert (again[0].parent / "README.md").read_text(encoding="utf-8") == text
 
 
 def test_a_store_of_one_part_alone_has_a_page(tmp_path: Path) -> None:
-    cost = next(one for one in range_experiments() if one.name == COST)
-    epoch, memory = dict.fromkeys(COST_ARMS, 0.01), dict.fromkeys(COST_ARMS, 10**6)
+    cost = next(one for one in range_experiments(Scope()) if one.name == COST)
+    epoch, memory = dict.fromkeys(COST_OF, 0.01), dict.fromkeys(COST_OF, 10**6)
     store = Store(tmp_path / "store")
     store.make()
     for measurement in cost.measurements:
         result = {"epoch": epoch, "bytes": memory}
         store.write(Record(measurement.key(), None, result, {"seconds": 1.0, "finished": "2026", "commit": "f" * 40}))
-    (page,) = write_pages(tmp_path / "store", tmp_path / "pages", FULL)
+    (page,) = write_pages(read_records(tmp_path / "store"), tmp_path / "pages")
     text = (page.parent / "README.md").read_text(encoding="utf-8")
     assert "## Cost" in text
     assert "## Overview" not in text
@@ -99,9 +101,9 @@ def test_a_store_of_one_part_alone_has_a_page(tmp_path: Path) -> None:
 def _made_up(accuracy: dict[str, float]) -> RangeResults:
     """Return results in which every run of an arm has the same accuracy, on test and on validation."""
     records = []
-    for cell in range_experiments()[0].cells():
-        for job in cell.trainings() if cell.arm in accuracy else ():
-            value = accuracy[cell.arm] + 0.001 * job.split.number
+    for cell in range_experiments(Scope())[0].cells():
+        for job in cell.trainings() if cell.variant in accuracy else ():
+            value = accuracy[cell.variant] + 0.001 * job.split.number
             result = {"test_accuracy": value, "validation_accuracy": value, "failure": None, "depth": None}
             records.append(Record(job.key(), None, result, {"seconds": 1.0, "finished": "2026"}))
     return RangeResults(records)
@@ -120,21 +122,21 @@ def test_choices_are_by_validation_and_leads_by_splits() -> None:
 def test_verdicts_on_citation_networks_are_those_of_the_paper_page() -> None:
     text = (RESULTS / "paper" / "README.md").read_text(encoding="utf-8")
     quotes = {one.judge: one.quote for one in OF_THE_PAPER}
-    for claim in CLAIMS:
-        row = next(line for line in text.splitlines() if quotes[claim.judge] in line)
-        assert f"| {claim.citation} |" in row
+    for claim in TEXTS["claim"]:
+        row = next(line for line in text.splitlines() if quotes[claim["judge"]] in line)
+        assert f"| {claim['citation']} |" in row
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_presets_are_the_arms_that_were_run(preset: str) -> None:
     (cell,) = (
         one
-        for one in range_experiments()[0].cells()
-        if one.place == (PRESETS[preset].name, "helsinki", "blocked") and len(one.runs) == 20
+        for one in range_experiments(Scope())[0].cells()
+        if one.key == (PRESETS[preset].name, "helsinki", "blocked") and len(one.runs) == 20
     )
     recipe = settings_for("hgcn", preset)
     assert (cell.settings.model, cell.settings.train) == (recipe.model, recipe.train)
 
 
 def test_every_arm_that_is_measured_exists() -> None:
-    assert set(INFLUENCE_ARMS) <= {arm.name for arm in (*FLAT_ARMS, *range_experiments()[0].arms)}
+    assert set(INFLUENCE_OF) <= {one.name for one in (*FLAT_VARIANTS, *range_experiments(Scope())[0].variants)}

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from hiergcn.workers import memory
-from hiergcn_experiments import measures
+from hiergcn_experiments.paper import measures
 
 
 @pytest.mark.skipif(not memory.RESET_PEAK.exists(), reason="needs Linux")
 def test_training_takes_some_memory_and_less_than_the_machine_has() -> None:
     """In a process of its own: one that has trained before may hold enough memory already."""
-    code = "from hiergcn_experiments import measures; print(measures.memory('cora', 'gcn')['bytes'])"
+    code = "from hiergcn_experiments.paper import measures; print(measures.memory('cora', 'gcn')['bytes'])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert 0 < int(printed) < 2**32
 

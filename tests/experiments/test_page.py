@@ -8,23 +8,24 @@ from pathlib import Path
 import pytest
 from made_up import TINY, records_of
 
-from hiergcn_experiments.collect import Evidence, Results
 from hiergcn_experiments.experiment import Cell, Measurement
-from hiergcn_experiments.experiments import FULL, paper_experiments, plus_experiments
-from hiergcn_experiments.page import markdown, paper_page, plus_page, table_lines, write_pages
+from hiergcn_experiments.page import Table, markdown, table_lines
+from hiergcn_experiments.paper.claims import verdicts_on
+from hiergcn_experiments.paper.evidence import Evidence
+from hiergcn_experiments.paper.experiments import FULL, paper_experiments, plus_experiments
+from hiergcn_experiments.paper.pages import overview_table, paper_page, plus_page, plus_sections, write_paper
+from hiergcn_experiments.results import Results
 from hiergcn_experiments.runner import measured
-from hiergcn_experiments.sections import overview_table, plus_sections
 from hiergcn_experiments.store import PACKED, Record, Store, read_records
-from hiergcn_experiments.tables import Table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def accuracy(cell: Cell, split: int, seed: int) -> float | None:
     """Every third run of GAT failed."""
-    if cell.arm == "gat" and seed % 3 == 0:
+    if cell.variant == "gat" and seed % 3 == 0:
         return None
-    return 0.7 + 0.01 * split + 0.001 * seed + 0.002 * len(cell.arm)
+    return 0.7 + 0.01 * split + 0.001 * seed + 0.002 * len(cell.variant)
 
 
 def filled(folder: Path, records: list[Record]) -> Path:
@@ -47,7 +48,7 @@ def whole(tmp_path: Path) -> Path:
 
 def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "page"
-    (written,) = write_pages(whole, out, TINY)
+    (written,) = write_paper(read_records(whole), out, TINY)
     page = written.read_text(encoding="utf-8")
     assert written.parent == out / "paper"
     out = written.parent
@@ -72,7 +73,7 @@ def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> Non
 
 
 def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) -> None:
-    write_pages(whole, tmp_path, TINY)
+    write_paper(read_records(whole), tmp_path, TINY)
     with (tmp_path / "runs.csv").open(encoding="utf-8") as lines:
         runs = [row for row in csv.DictReader(lines) if (row["experiment"], row["arm"]) == ("table2", "gcn")]
     mean = sum(float(row["test_accuracy"]) for row in runs) / len(runs)
@@ -86,8 +87,8 @@ def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) 
 
 def test_the_page_can_be_made_again_from_its_own_results(whole: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    write_pages(whole, first, TINY)
-    write_pages(first / PACKED, second, TINY)
+    write_paper(read_records(whole), first, TINY)
+    write_paper(read_records(first / PACKED), second, TINY)
     for path in sorted(first.rglob("*")):
         if path.is_file():
             assert (second / path.relative_to(first)).read_bytes() == path.read_bytes(), path.name
@@ -95,7 +96,7 @@ def test_the_page_can_be_made_again_from_its_own_results(whole: Path, tmp_path: 
 
 def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
     place = filled(tmp_path / "store", [])
-    write_pages(place, tmp_path / "page", FULL)
+    write_paper(read_records(place), tmp_path / "page", FULL)
     text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
     assert "0 hold in our runs, 0 do not, 0 are undecided and 25 were not run" in text
     assert "Nothing has been run yet." in text
@@ -107,7 +108,7 @@ def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
     table = paper_experiments(FULL)["table2"]
     some = [one for one in records_of([table], accuracy) if one.key["method"] == "hgcn" and one.key["seed"] < 5]
     place = filled(tmp_path / "store", some)
-    write_pages(place, tmp_path / "page", FULL)
+    write_paper(read_records(place), tmp_path / "page", FULL)
     text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
     assert "<sub>5 of 20 runs</sub><br><sub>paper 84.5 ± 0.5</sub>" in text
     assert "| GCN | not run<br><sub>paper 81.5</sub> |" in text
@@ -117,14 +118,14 @@ def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
 
 def test_a_mean_far_below_the_others_is_written_beside_the_axis(tmp_path: Path) -> None:
     channels = paper_experiments(FULL)["figure-channels"]
-    records = records_of([channels], lambda cell, *_: 0.2 if cell.column == "1" else 0.8)
-    write_pages(filled(tmp_path / "store", records), tmp_path / "page", FULL)
+    records = records_of([channels], lambda cell, *_: 0.2 if cell.condition == "1" else 0.8)
+    write_paper(read_records(filled(tmp_path / "store", records)), tmp_path / "page", FULL)
     assert "20.0 ± 0.0" in (tmp_path / "page" / "paper" / "figures" / "channels.svg").read_text(encoding="utf-8")
 
 
 def test_the_page_of_h_gcn_plus_is_written_if_it_was_run(tmp_path: Path) -> None:
     records = records_of(plus_experiments(TINY).values(), lambda _, split, seed: 0.8 + 0.01 * split + 0.001 * seed)
-    pages = write_pages(filled(tmp_path / "store", records), tmp_path / "page", TINY)
+    pages = write_paper(read_records(filled(tmp_path / "store", records)), tmp_path / "page", TINY)
     assert [page.parent.name for page in pages] == ["paper", "plus"]
     text = (tmp_path / "page" / "plus" / "results.md").read_text(encoding="utf-8")
     assert "| H-GCN+ without hierarchy | 80.0 ± 0.1 |" in text
@@ -135,7 +136,7 @@ def test_the_page_of_h_gcn_plus_is_written_if_it_was_run(tmp_path: Path) -> None
 def test_machines_and_commits_are_on_the_page(whole: Path, tmp_path: Path) -> None:
     record = next(one for one in Store(whole).records() if one.key.get("method") == "gcn")
     Store(whole).write(replace(record, made=record.made | {"commit": "fedcba9876543210", "processor": "another chip"}))
-    write_pages(whole, tmp_path / "page", TINY)
+    write_paper(read_records(whole), tmp_path / "page", TINY)
     text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
     assert "fedcba9876" in text
     assert "another chip" in text
@@ -150,7 +151,8 @@ class TestCommittedPages:
     """The pages in docs/results follow from the committed runs."""
 
     def test_the_papers_page(self, evidence: Evidence) -> None:
-        assert markdown(paper_page(evidence)) == (RESULTS / "paper" / "README.md").read_text(encoding="utf-8")
+        text = markdown(paper_page(evidence, verdicts_on(evidence)))
+        assert text == (RESULTS / "paper" / "README.md").read_text(encoding="utf-8")
 
     def test_the_page_of_h_gcn_plus(self, evidence: Evidence) -> None:
         assert markdown(plus_page(evidence)) == (RESULTS / "plus" / "results.md").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hiergcn.workers.pool import Engine
-from hiergcn_experiments.experiment import Arm, Experiment, Job, Measurement, Training
-from hiergcn_experiments.experiments import QUICK, paper_experiments
+from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training, Variant
+from hiergcn_experiments.paper.experiments import QUICK, paper_experiments
 from hiergcn_experiments.runner import JobDone, RunSummary, Started, UnitFailed, digest_of, jobs_of, run_jobs, units_of
 from hiergcn_experiments.store import Record, Store
 
@@ -43,7 +43,7 @@ HERE = Engine(0)
 
 def mlp_jobs(seeds: int, epochs: int) -> list[Job]:
     """Return trainings of the fastest method, on the dataset that the package contains."""
-    arm = Arm("mlp", "mlp", changes={"hidden": 4})
+    arm = Variant("mlp", "mlp", changes={"hidden": 4})
     return jobs_of([Experiment("small", "", "", (arm,), ("cora",), seeds=seeds, most_epochs=epochs)])
 
 

@@ -16,7 +16,7 @@ from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn_experiments import store as store_module
 from hiergcn_experiments.experiment import Measurement, Training
-from hiergcn_experiments.experiments import paper_experiments
+from hiergcn_experiments.paper.experiments import paper_experiments
 from hiergcn_experiments.store import (
     PACKED,
     Record,

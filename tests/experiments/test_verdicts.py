@@ -8,12 +8,24 @@ from made_up import Accuracy, record_of, records_of
 
 from hiergcn.settings.recipes import published
 from hiergcn.settings.settings import settings_for
-from hiergcn_experiments.claims import CLAIMS, JUDGES, verdicts_on
-from hiergcn_experiments.collect import BEST_LEVELS, TABLE2, Evidence, Printed, Results, printed_figure
 from hiergcn_experiments.experiment import Cell, Measurement
-from hiergcn_experiments.experiments import FULL, paper_experiments
-from hiergcn_experiments.sections import claim_counts
-from hiergcn_experiments.significance import Grown, corrected, fitted_exponent, points, to_paper
+from hiergcn_experiments.page import points
+from hiergcn_experiments.paper.claims import CLAIMS, JUDGES, verdicts_on
+from hiergcn_experiments.paper.evidence import (
+    BEST_LEVELS,
+    TABLE2,
+    Evidence,
+    Grown,
+    PaperCell,
+    Printed,
+    corrected,
+    fitted_exponent,
+    printed_figure,
+    to_paper,
+)
+from hiergcn_experiments.paper.experiments import FULL, paper_experiments
+from hiergcn_experiments.paper.pages import claim_counts
+from hiergcn_experiments.results import Results
 from hiergcn_experiments.store import Record
 
 SMALL = replace(FULL, seeds=10, nell_seeds=10, fewer_draws={})
@@ -21,36 +33,36 @@ SMALL = replace(FULL, seeds=10, nell_seeds=10, fewer_draws={})
 
 def noise(cell: Cell, split: int, seed: int) -> float:
     """Differs between runs and, a little, between arms, as accuracies do."""
-    return 0.001 * ((7 * seed + 3 * split + 5 * len(cell.arm)) % 11 - 5)
+    return 0.001 * ((7 * seed + 3 * split + 5 * len(cell.variant)) % 11 - 5)
 
 
 def paper_is_right(cell: Cell, split: int, seed: int) -> float:
     """Accuracies in which all that the paper says is so."""
-    height = {"hgcn": 0.86, "hgcn-nell": 0.86, "dgcn": 0.74, "gat": 0.73, "gcn": 0.70}.get(cell.arm, 0.5)
-    if cell.experiment == "table3" and cell.arm != "hgcn":
-        height -= 0.004 * (20 - int(cell.column.split()[0]))
-    if cell.experiment == "table3" and cell.arm == "hgcn":
-        height -= 0.0005 * (20 - int(cell.column.split()[0]))
-    if cell.arm.startswith("no-"):
+    height = {"hgcn": 0.86, "hgcn-nell": 0.86, "dgcn": 0.74, "gat": 0.73, "gcn": 0.70}.get(cell.variant, 0.5)
+    if cell.experiment == "table3" and cell.variant != "hgcn":
+        height -= 0.004 * (20 - int(cell.condition.split()[0]))
+    if cell.experiment == "table3" and cell.variant == "hgcn":
+        height -= 0.0005 * (20 - int(cell.condition.split()[0]))
+    if cell.variant.startswith("no-"):
         height = 0.8
     if cell.experiment.startswith("figure"):
         best = 4 if cell.experiment == "figure-channels" or cell.dataset != "nell" else 5
-        height -= 0.02 * abs(int(cell.column) - best)
-    if cell.dataset == "nell" and cell.arm in ("gcn", "dgcn"):
+        height -= 0.02 * abs(int(cell.condition) - best)
+    if cell.dataset == "nell" and cell.variant in ("gcn", "dgcn"):
         height -= 0.05
     return height + noise(cell, split, seed)
 
 
 def paper_is_wrong(cell: Cell, split: int, seed: int) -> float:
     """The other way round."""
-    height = {"hgcn": 0.70, "hgcn-nell": 0.60, "dgcn": 0.80, "gcn": 0.81, "gat": 0.79}.get(cell.arm, 0.82)
-    if cell.experiment == "table3" and cell.arm == "hgcn":
-        height -= 0.004 * (20 - int(cell.column.split()[0]))
+    height = {"hgcn": 0.70, "hgcn-nell": 0.60, "dgcn": 0.80, "gcn": 0.81, "gat": 0.79}.get(cell.variant, 0.82)
+    if cell.experiment == "table3" and cell.variant == "hgcn":
+        height -= 0.004 * (20 - int(cell.condition.split()[0]))
     if cell.experiment.startswith("figure"):
         levels = cell.experiment == "figure-levels"
         best = 5 if levels and cell.dataset == "nell" else 4
         height = 0.60 if cell.dataset == "nell" else 0.70  # where the paper has its best: these runs are Table 2's too
-        height += 0.01 * (int(cell.column) - best) if levels else 0.05 * (cell.column in ("1", "8"))
+        height += 0.01 * (int(cell.condition) - best) if levels else 0.05 * (cell.condition in ("1", "8"))
     return height + noise(cell, split, seed)
 
 
@@ -102,7 +114,7 @@ def test_chance_speaks_against_a_difference_only_if_it_leaves_no_room_for_the_pr
     """Table 4 prints +3.0 for coarsening on Pubmed and +0.3 for the embedding."""
 
     def accuracy(cell: Cell, split: int, seed: int) -> float:
-        return float(np.random.default_rng((len(cell.arm), len(cell.dataset), split, seed, 5)).normal(0.7, 0.01))
+        return float(np.random.default_rng((len(cell.variant), len(cell.dataset), split, seed, 5)).normal(0.7, 0.01))
 
     found = words(accuracy)
     assert found["Section 4.4, Table 4: the model with node weight embeddings performs better"] == "undecided"
@@ -124,8 +136,8 @@ def test_chance_decides_nothing() -> None:
     """Level everywhere but for one, which is better: neither holds nor fails."""
 
     def accuracy(cell: Cell, split: int, seed: int) -> float:
-        better = cell.arm == "hgcn" and cell.dataset == "cora"
-        return 0.8 + (0.05 if better else 0.0) + 0.001 * ((seed * (3 + len(cell.arm)) + len(cell.dataset)) % 7)
+        better = cell.variant == "hgcn" and cell.dataset == "cora"
+        return 0.8 + (0.05 if better else 0.0) + 0.001 * ((seed * (3 + len(cell.variant)) + len(cell.dataset)) % 7)
 
     found = words(accuracy)
     assert found["Section 4.4, Table 4: the model with node weight embeddings performs better"] == "undecided"
@@ -140,13 +152,13 @@ def test_missing_runs_leave_it_undecided_unless_one_is_already_worse() -> None:
         return next(one.finding.word for one in verdicts_on(evidence) if "node weight embeddings" in one.claim.quote)
 
     assert verdict(paper_is_right) == "undecided"
-    assert verdict(lambda cell, split, seed: 0.5 + 0.1 * (cell.arm == "no-embedding") + noise(cell, split, seed)) == (
-        "does not hold"
-    )
+    assert verdict(
+        lambda cell, split, seed: 0.5 + 0.1 * (cell.variant == "no-embedding") + noise(cell, split, seed)
+    ) == ("does not hold")
 
 
 def test_failed_runs_are_counted_and_left_out() -> None:
-    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
     records = [record_of(cell, place, None if place < 3 else 0.8) for place in range(len(cell.runs) - 1)]
     found = Results(records).cell(cell)
     assert (found.failed, found.missing, found.done) == (3, 1, len(cell.runs) - 4)
@@ -154,7 +166,7 @@ def test_failed_runs_are_counted_and_left_out() -> None:
 
 
 def test_of_two_results_the_later_counts_and_other_settings_never() -> None:
-    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
     other = replace(cell, settings=cell.settings.override({"hidden": 64}))
     records = [
         record_of(cell, 0, 0.2, finished="2026-02-02"),
@@ -166,7 +178,7 @@ def test_of_two_results_the_later_counts_and_other_settings_never() -> None:
 
 
 def test_a_setting_that_came_later_is_taken_for_its_default() -> None:
-    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
     record = record_of(cell, 0, 0.7)
     settings = {group: dict(values) for group, values in record.key["settings"].items()}
     del settings["model"]["embed_input"]
@@ -177,23 +189,24 @@ def test_a_setting_that_came_later_is_taken_for_its_default() -> None:
     assert Results([other]).cell(cell).done == 0
 
 
-def test_the_spread_of_draws_and_that_of_seeds_are_told_apart() -> None:
-    cell = next(one for one in paper_experiments(SMALL)["table3"].cells() if one.place == ("hgcn", "pubmed", "5"))
+def test_the_std_of_draws_and_that_of_seeds_are_told_apart() -> None:
+    cell = next(one for one in paper_experiments(SMALL)["table3"].cells() if one.key == ("hgcn", "pubmed", "5"))
     draws = Results(records_of([paper_experiments(SMALL)["table3"]], lambda _, split, seed: 0.5 + 0.01 * split)).cell(
         cell
     )
-    assert draws.spread_of_seeds == pytest.approx(0.0)
-    assert draws.spread_of_draws == pytest.approx(0.0302765, rel=1e-4)  # of 0 to 9 hundredths
+    assert draws.std_of_seeds == pytest.approx(0.0)
+    assert draws.std_of_draws == pytest.approx(0.0302765, rel=1e-4)  # of 0 to 9 hundredths
     seeds = Results(records_of([paper_experiments(SMALL)["table3"]], lambda _, split, seed: 0.5 + 0.01 * seed)).cell(
         cell
     )
-    assert seeds.spread_of_draws == pytest.approx(0.0, abs=1e-12)
-    assert seeds.spread_of_seeds == pytest.approx(0.0158114, rel=1e-4)  # of 0 to 4 hundredths
+    assert seeds.std_of_draws == pytest.approx(0.0, abs=1e-12)
+    assert seeds.std_of_seeds == pytest.approx(0.0158114, rel=1e-4)  # of 0 to 4 hundredths
 
 
 def test_the_test_against_the_paper_is_welchs_if_the_paper_has_a_spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.place == ("hgcn", "cora", ""))
-    found = Results([record_of(cell, place, 0.84 + 0.001 * place) for place in range(10)]).cell(cell)
+    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
+    records = [record_of(cell, place, 0.84 + 0.001 * place) for place in range(10)]
+    found = PaperCell(cell, Results(records).cell(cell).records)
     welch = to_paper(found)
     monkeypatch.setitem(TABLE2["hgcn"], "cora", replace(TABLE2["hgcn"]["cora"], std=None))
     alone = to_paper(found)
@@ -207,12 +220,16 @@ def test_the_test_against_the_paper_is_welchs_if_the_paper_has_a_spread(monkeypa
 
 
 def test_printed_figures_belong_to_the_papers_cells_alone() -> None:
-    assert printed_figure("table2", "hgcn-nell", "nell", "") == TABLE2["hgcn"]["nell"]
-    assert printed_figure("table3", "gat", "pubmed", "10") == Printed(0.754)
-    assert printed_figure("table3", "gat", "pubmed", "10 small") is None
-    assert printed_figure("table3", "gat", "cora", "5") is None
-    assert printed_figure("table4", "no-coarsening-nell", "nell", "") == Printed(0.759)
-    assert printed_figure("plus-public", "gcn", "cora", "") is None
+    def printed(experiment: str, variant: str, dataset: str, condition: str) -> Printed | None:
+        cell = Cell(experiment, variant, dataset, condition, settings_for("mlp"), ())
+        return printed_figure(cell, condition)
+
+    assert printed("table2", "hgcn-nell", "nell", "") == TABLE2["hgcn"]["nell"]
+    assert printed("table3", "gat", "pubmed", "10") == Printed(0.754)
+    assert printed("table3", "gat", "pubmed", "10 small") is None
+    assert printed("table3", "gat", "cora", "5") is None
+    assert printed("table4", "no-coarsening-nell", "nell", "") == Printed(0.759)
+    assert printed("plus-public", "gcn", "cora", "") is None
 
 
 def test_what_is_rounded_to_nothing_has_no_sign() -> None:
@@ -229,7 +246,7 @@ def test_exponents_are_those_of_the_law() -> None:
 
 def test_the_counts_of_claims_are_a_sentence() -> None:
     evidence = Evidence(Results([]), FULL)
-    assert claim_counts(verdicts_on(evidence)) == (
+    assert claim_counts([one.finding.word for one in verdicts_on(evidence)]) == (
         "Of the paper's 25 claims, 0 hold in our runs, 0 do not, 0 are undecided and 25 were not run."
     )
 

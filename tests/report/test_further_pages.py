@@ -121,15 +121,11 @@ def of_paper(folder: Path) -> Path:
     sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
     from made_up import TINY, records_of
 
-    from hiergcn_experiments.experiments import paper_experiments
-    from hiergcn_experiments.page import write_pages
-    from hiergcn_experiments.store import Store
+    from hiergcn_experiments.paper.experiments import paper_experiments
+    from hiergcn_experiments.paper.pages import write_paper
 
-    store = Store(folder / "store")
-    store.make()
-    for record in records_of(paper_experiments(TINY).values(), lambda cell, split, seed: 0.7 + 0.01 * seed):
-        store.write(record)
-    return write_pages(folder / "store", folder / "pages", TINY)[0]
+    records = records_of(paper_experiments(TINY).values(), lambda cell, split, seed: 0.7 + 0.01 * seed)
+    return write_paper(records, folder / "pages", TINY)[0]
 
 
 MADE = {

@@ -21,7 +21,7 @@ from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.workers import ray_cluster
 from hiergcn.workers.pool import Engine, Reply, Request
 from hiergcn.workers.ray_cluster import RayEngine
-from hiergcn_experiments.experiment import Arm, Experiment, Measurement
+from hiergcn_experiments.experiment import Experiment, Measurement, Variant
 from hiergcn_experiments.runner import JobDone, jobs_of, run_jobs
 from hiergcn_experiments.store import Store
 
@@ -141,7 +141,7 @@ def test_trials_are_those_of_local_processes(engine: RayEngine, graph: Graph, sp
 
 
 def test_the_driver_writes_the_store(engine: RayEngine, tmp_path: Path) -> None:
-    arm = Arm("mlp", "mlp", changes={"hidden": 4})
+    arm = Variant("mlp", "mlp", changes={"hidden": 4})
     jobs = jobs_of([Experiment("small", "", "", (arm,), ("cora",), seeds=3, most_epochs=2)])
     bad = Measurement("nothing_of_that_name")
     told: list[str] = []

@@ -1,11 +1,11 @@
-"""The benchmark of spending labels well: which nodes to label, prediction sets, doubtful labels.
+"""Spending labels well: which nodes to label, prediction sets, doubtful labels. `labels_page.py` has the page.
 
 The rule of `suggest` was chosen on Cora, Photo and a smaller power grid, with a linear model and draws from 100 on; the
 other graphs had no part in it. The judges of labels were chosen on draws from 100 on of the four graphs that are used
 here. The draws here are 0 to 19.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
@@ -28,13 +28,12 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.run.fit import fit
 from hiergcn.run.run import Run
-from hiergcn_experiments.experiment import Experiment, Measurement, named_tasks
+from hiergcn_experiments.experiment import Experiment, Measurement, Scope
 
 NAME = "labels"
 LINEAR, AUTO, COVERAGE, DOUBTFUL, SCALE = (
     f"labels-{part}" for part in ("linear", "auto", "coverage", "doubtful", "scale")
 )
-COVERAGE_AUTO = f"{COVERAGE}-auto"
 PER_CLASS = (2, 5, 10, 20)
 MOST = 40
 """Random labels per class up to which the curve goes, to see how many of them suggested ones are worth."""
@@ -74,7 +73,7 @@ TASKS = {
 }
 
 
-class Arena:
+class HiddenLabels:
     """A dataset whose labels are hidden until nodes are chosen."""
 
     def __init__(self, task: str) -> None:
@@ -137,17 +136,17 @@ class Arena:
 # The strategies that `suggest` is compared with
 
 
-def by_chance(arena: Arena, budget: int, seed: int) -> Nodes:
-    return np.random.default_rng(seed).permutation(len(arena.truth))[:budget]
+def by_chance(hidden: HiddenLabels, budget: int, seed: int) -> Nodes:
+    return np.random.default_rng(seed).permutation(len(hidden.truth))[:budget]
 
 
-def by_degree(arena: Arena, budget: int, seed: int) -> Nodes:
-    degree = np.diff(arena.bare.adjacency.indptr)
+def by_degree(hidden: HiddenLabels, budget: int, seed: int) -> Nodes:
+    degree = np.diff(hidden.bare.adjacency.indptr)
     return _largest(degree.astype(np.float64), budget, seed)
 
 
-def by_page_rank(arena: Arena, budget: int, seed: int) -> Nodes:
-    A = arena.bare.adjacency
+def by_page_rank(hidden: HiddenLabels, budget: int, seed: int) -> Nodes:
+    A = hidden.bare.adjacency
     degree = np.asarray(A.sum(axis=1)).ravel()
     rank = np.full(len(degree), 1.0 / len(degree))
     for _ in range(100):
@@ -155,10 +154,10 @@ def by_page_rank(arena: Arena, budget: int, seed: int) -> Nodes:
     return _largest(rank, budget, seed)
 
 
-def by_k_means(arena: Arena, budget: int, seed: int) -> Nodes:
+def by_k_means(hidden: HiddenLabels, budget: int, seed: int) -> Nodes:
     """Return the node nearest to each centre of a k-means on propagated features (FeatProp, Wu et al. 2019)."""
-    model = KMeans(budget, n_init=1, max_iter=30, random_state=seed).fit(arena.X)
-    distance = np.square(arena.X - model.cluster_centers_[model.labels_]).sum(axis=1)
+    model = KMeans(budget, n_init=1, max_iter=30, random_state=seed).fit(hidden.X)
+    distance = np.square(hidden.X - model.cluster_centers_[model.labels_]).sum(axis=1)
     order = np.lexsort((distance, model.labels_))
     return order[np.unique(model.labels_[order], return_index=True)[1]]
 
@@ -168,20 +167,20 @@ def _largest(score: NDArray[np.float64], budget: int, seed: int) -> Nodes:
     return np.lexsort((np.random.default_rng(seed).random(len(score)), -score))[:budget]
 
 
-STRATEGIES: dict[str, Callable[[Arena, int, int], Nodes]] = {
+STRATEGIES: dict[str, Callable[[HiddenLabels, int, int], Nodes]] = {
     "random": by_chance,
     "degree": by_degree,
     "page-rank": by_page_rank,
     "k-means": by_k_means,
-    "suggest": Arena.suggested,
+    "suggest": HiddenLabels.suggested,
 }
 AUTO_STRATEGIES = ("random", "k-means", "suggest")
 """Those that the automatic choice is tried with; the others are far behind with the linear model."""
 
 
 @lru_cache(maxsize=len(TASKS))
-def arena_of(task: str) -> Arena:
-    return Arena(task)
+def hidden_labels(task: str) -> HiddenLabels:
+    return HiddenLabels(task)
 
 
 # What is measured
@@ -200,13 +199,13 @@ def _chosen(graph: Graph, split: Split, seed: int, time_limit: float, device: st
 
 def labels_linear(task: str, draw: int, per_class: Sequence[int] = PER_CLASS) -> dict[str, Any]:
     """Label nodes by each strategy and by rounds; return the accuracies of the linear model by labels per class."""
-    arena = arena_of(task)
+    hidden = hidden_labels(task)
     found: dict[str, Any] = {}
     for name, strategy in STRATEGIES.items():
         sizes = [*per_class, MOST] if name == "random" else per_class
-        chosen = {size: strategy(arena, size * arena.n_classes, draw) for size in sizes}
-        found[name] = {str(size): arena.accuracy(arena.linear(nodes), nodes) for size, nodes in chosen.items()}
-    rounds = arena.rounds(draw, arena.linear, PER_CLASS[-1]) if PER_CLASS[-1] in per_class else {}
+        chosen = {size: strategy(hidden, size * hidden.n_classes, draw) for size in sizes}
+        found[name] = {str(size): hidden.accuracy(hidden.linear(nodes), nodes) for size, nodes in chosen.items()}
+    rounds = hidden.rounds(draw, hidden.linear, PER_CLASS[-1]) if PER_CLASS[-1] in per_class else {}
     return {"accuracy": found | {"rounds": rounds}}
 
 
@@ -214,12 +213,12 @@ def labels_auto(
     task: str, draw: int, time_limit: float, device: str = "auto", per_class: Sequence[int] = PER_CLASS
 ) -> dict[str, Any]:
     """Do the same with the automatic choice, for fewer strategies; a fit that fails counts as None."""
-    arena = arena_of(task)
+    hidden = hidden_labels(task)
     first: dict[bytes, Probabilities] = {}  # rounds begin with nodes that were suggested before
 
     def answer(nodes: Nodes) -> Probabilities:
         if nodes.tobytes() not in first:
-            graph = arena.labelled(nodes)
+            graph = hidden.labelled(nodes)
             result = _chosen(graph, _divided(graph, draw), draw, time_limit, device)
             first[nodes.tobytes()] = result.confidence
         return first[nodes.tobytes()]
@@ -229,13 +228,13 @@ def labels_auto(
     for name in AUTO_STRATEGIES:
         found[name] = {}
         for size in per_class:
-            nodes = STRATEGIES[name](arena, size * arena.n_classes, draw)
+            nodes = STRATEGIES[name](hidden, size * hidden.n_classes, draw)
             try:
-                found[name][str(size)] = arena.accuracy(answer(nodes), nodes)
+                found[name][str(size)] = hidden.accuracy(answer(nodes), nodes)
             except (HierGCNError, MemoryError, RuntimeError) as error:
                 failures.append(f"{name} {size}: {error!s:.200}")
     try:
-        found["rounds"] = arena.rounds(draw, answer, PER_CLASS[-1]) if PER_CLASS[-1] in per_class else {}
+        found["rounds"] = hidden.rounds(draw, answer, PER_CLASS[-1]) if PER_CLASS[-1] in per_class else {}
     except (HierGCNError, MemoryError, RuntimeError) as error:
         failures.append(f"rounds: {error!s:.200}")
     return {"accuracy": found, "failures": failures}
@@ -245,14 +244,14 @@ def labels_coverage(
     task: str, split: int, model: str, time_limit: float = TIME_LIMIT, device: str = "auto"
 ) -> dict[str, Any]:
     """Learn from 5 labels per class; return coverage and mean size of prediction sets at all other nodes."""
-    arena = arena_of(task)
-    drawn = Split.random(arena.truth, 5, _VALIDATION + max(CALIBRATING), None, split)
+    hidden = hidden_labels(task)
+    drawn = Split.random(hidden.truth, 5, _VALIDATION + max(CALIBRATING), None, split)
     mixed = np.random.default_rng(split).permutation(drawn.validation)
     validation, calibration = mixed[:_VALIDATION], mixed[_VALIDATION:]
-    graph = arena.labelled(np.concatenate([drawn.train, drawn.validation, drawn.test]))
+    graph = hidden.labelled(np.concatenate([drawn.train, drawn.validation, drawn.test]))
     if model == "linear":
-        rough = arena.linear(drawn.train)
-        found = fit_temperature(rough[validation], arena.truth[validation]).scale(rough)
+        rough = hidden.linear(drawn.train)
+        found = fit_temperature(rough[validation], hidden.truth[validation]).scale(rough)
     else:
         training = Split(drawn.train, validation, drawn.test)
         result = _chosen(graph, training, split, time_limit, device)
@@ -262,11 +261,9 @@ def labels_coverage(
         part = Split(drawn.train, validation, drawn.test, calibration[:count])
         for asked in ASKED:
             sets, figures = evaluate_sets(graph, part, found, asked)
-            sizes = sets.members(found[drawn.test]).sum(axis=1)
-            rows.append(
-                {"nodes": count, "asked": asked, "covered": figures["measured_coverage"], "size": float(sizes.mean())}
-            )
-    return {"sets": rows, "accuracy": arena.accuracy(found, np.concatenate([drawn.train, drawn.validation]))}
+            size = float(sets.members(found[drawn.test]).sum(axis=1).mean())
+            rows.append({"nodes": count, "asked": asked, "covered": figures["measured_coverage"], "size": size})
+    return {"sets": rows, "accuracy": hidden.accuracy(found, np.concatenate([drawn.train, drawn.validation]))}
 
 
 def labels_doubtful(task: str, draw: int, more: int, device: str = "auto") -> dict[str, Any]:
@@ -276,17 +273,17 @@ def labels_doubtful(task: str, draw: int, more: int, device: str = "auto") -> di
     trained with the flipped labels. Its accuracy is measured with all labels as given, without the most doubtful ones,
     and with the true labels.
     """
-    arena = arena_of(task)
-    drawn = Split.random(arena.truth, 20, more, None, draw)
+    hidden = hidden_labels(task)
+    drawn = Split.random(hidden.truth, 20, more, None, draw)
     nodes = np.concatenate([drawn.train, drawn.validation])
     rng = np.random.default_rng(draw)
     wrong = rng.permutation(len(nodes))[: round(FLIPPED * len(nodes))]
-    given = arena.truth[nodes].copy()
-    given[wrong] = (given[wrong] + rng.integers(1, arena.n_classes, len(wrong))) % arena.n_classes
-    labels = np.full(len(arena.truth), -1)
+    given = hidden.truth[nodes].copy()
+    given[wrong] = (given[wrong] + rng.integers(1, hidden.n_classes, len(wrong))) % hidden.n_classes
+    labels = np.full(len(hidden.truth), -1)
     labels[nodes] = given
-    graph = arena.labelled(nodes).with_labels(labels)
-    doubts = find_doubts(graph.adjacency, comparable_features(graph), nodes, given, arena.n_classes)
+    graph = hidden.labelled(nodes).with_labels(labels)
+    doubts = find_doubts(graph.adjacency, comparable_features(graph), nodes, given, hidden.n_classes)
     split = _divided(graph, draw)
 
     def gcn(with_labels: Graph, drop: int = 0) -> Probabilities:
@@ -300,9 +297,9 @@ def labels_doubtful(task: str, draw: int, more: int, device: str = "auto") -> di
         "confidence": nodes[np.argsort(trained[nodes].max(axis=1), kind="stable")],
     }
     accuracy = {
-        "as given": arena.accuracy(trained, nodes),
-        "without the doubtful": arena.accuracy(gcn(graph, drop=len(wrong)), nodes),
-        "true labels": arena.accuracy(gcn(arena.labelled(nodes)), nodes),
+        "as given": hidden.accuracy(trained, nodes),
+        "without the doubtful": hidden.accuracy(gcn(graph, drop=len(wrong)), nodes),
+        "true labels": hidden.accuracy(gcn(hidden.labelled(nodes)), nodes),
     }
     precision = {name: float(np.isin(order[: len(wrong)], nodes[wrong]).mean()) for name, order in ranked.items()}
     return {"flipped": len(wrong), "labels": len(nodes), "precision": precision, "accuracy": accuracy}
@@ -319,36 +316,28 @@ def labels_scale(nodes: int) -> dict[str, Any]:
     return {"edges": graph.n_edges, "coarsen": coarsened - began, "suggest": perf_counter() - coarsened}
 
 
-def labels_experiments(
-    time_limit: float = TIME_LIMIT, tasks: Iterable[str] = (), quick: bool = False
-) -> tuple[Experiment, ...]:
-    """Return the parts of the benchmark; only some tasks if they are named, and a draw of each if quick."""
-    named = named_tasks(tasks, TASKS)
+def labels_experiments(scope: Scope) -> tuple[Experiment, ...]:
+    """Return the parts of the study; a draw of each if quick."""
+    named, quick = scope.some(TASKS), scope.quick
     sizes: dict[str, Any] = {"per_class": (2,)} if quick else {}
+    limit: dict[str, Any] = {"time_limit": float(TIME_LIMIT if scope.seconds is None else scope.seconds)}
 
-    def over(name: str, of: Iterable[str], count: int, more: Mapping[str, Any], on_device: bool) -> list[Measurement]:
+    def over(name: str, count: int, *, on_device: bool = True, **more: Any) -> list[Measurement]:
         number = "split" if name == COVERAGE else "draw"
+        tasks = [task for task in named if task in DOUBT_TASKS or name != DOUBTFUL]
         draws = range(1 if quick else count)
-        about = [{"task": task, number: draw} for draw in draws for task in of]  # so that an early end has all tasks
-        return [Measurement(name, one | dict(more), on_device=on_device) for one in about]
+        about = [{"task": task, number: draw} for draw in draws for task in tasks]  # so that an early end has all tasks
+        return [Measurement(name, one | more, on_device=on_device) for one in about]
 
-    doubted = [name for name in named if name in DOUBT_TASKS]
+    linear_sets = over(COVERAGE, SPLITS, on_device=False, model="linear")
+    large = [Measurement(SCALE, {"nodes": n}, alone=True) for n in ((10_000,) if quick else SIZES)]
+    doubtful = [*over(DOUBTFUL, DRAWS, more=0), *over(DOUBTFUL, DRAWS, more=500)]
     parts = {
-        LINEAR: over(LINEAR, named, DRAWS, sizes, on_device=False),
-        AUTO: over(AUTO, named, DRAWS, sizes | {"time_limit": float(time_limit)}, on_device=True),
-        COVERAGE: over(COVERAGE, named, SPLITS, {"model": "linear"}, on_device=False),
-        COVERAGE_AUTO: over(
-            COVERAGE, named, SPLITS, {"model": "auto", "time_limit": float(time_limit)}, on_device=True
-        ),
-        DOUBTFUL: [one for more in (0, 500) for one in over(DOUBTFUL, doubted, DRAWS, {"more": more}, on_device=True)],
-        SCALE: [Measurement(SCALE, {"nodes": n}, alone=True) for n in ((10_000,) if quick else SIZES)],
+        LINEAR: ("which nodes to label, with a linear model", over(LINEAR, DRAWS, on_device=False, **sizes)),
+        AUTO: ("which nodes to label, with the automatic choice", over(AUTO, DRAWS, **sizes, **limit)),
+        COVERAGE: ("coverage and size of prediction sets, with a linear model", linear_sets),
+        f"{COVERAGE}-auto": ("the same with the automatic choice", over(COVERAGE, SPLITS, model="auto", **limit)),
+        DOUBTFUL: ("finding flipped labels", doubtful),
+        SCALE: ("seconds of suggest on large graphs", large),
     }
-    about = {
-        LINEAR: "which nodes to label, with a linear model",
-        AUTO: "which nodes to label, with the automatic choice",
-        COVERAGE: "coverage and size of prediction sets, with a linear model",
-        COVERAGE_AUTO: "the same with the automatic choice",
-        DOUBTFUL: "finding flipped labels",
-        SCALE: "seconds of suggest on large graphs",
-    }
-    return tuple(Experiment(name, "Labels", about[name], measurements=tuple(jobs)) for name, jobs in parts.items())
+    return tuple(Experiment(name, "Labels", about, measurements=tuple(jobs)) for name, (about, jobs) in parts.items())

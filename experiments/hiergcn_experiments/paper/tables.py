@@ -1,71 +1,30 @@
 """The paper's tables: our figures beside the paper's."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
-from hiergcn.evaluate.metrics import Summary
-from hiergcn_experiments.collect import TABLE1, CellResult, Evidence, Printed
-from hiergcn_experiments.experiments import DATASET_TITLES, TEXTS, arm_title
-from hiergcn_experiments.significance import compare_cells, points, probability, to_paper
+from hiergcn_experiments.page import Row, Table, Text, mean_and_std, points
+from hiergcn_experiments.paper.evidence import TABLE1, Evidence, PaperCell, compare_cells, probability, to_paper
+from hiergcn_experiments.paper.experiments import DATASET_TITLES, TEXTS, variant_title
 
 METHODS = (
     *("deepwalk", "planetoid-t", "planetoid-i", "gcn", "gat", "dgcn", "hgcn", "hgcn-nell"),  # of the paper
     *("appnp", "grand", "graph-unet", "mlp", "label-propagation"),
 )
-Cells = Mapping[tuple[str, str, str], CellResult]
-"""By (arm, dataset, column)."""
+Cells = Mapping[tuple[str, str, str], PaperCell]
+"""By (variant, dataset, condition)."""
 
 
-@dataclass(frozen=True)
-class Text:
-    """The content of one table cell: the main text, and smaller lines below it."""
-
-    main: str
-    below: tuple[str, ...] = ()
-    strong: bool = False
-    mark: str = ""
-    """A verdict, for its colour."""
-
-
-Row = tuple[Text | str, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of cells under column names; the first column holds words."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Text, ...], ...]
-    caption: str = ""
-    wordy: bool = False
-    """All columns hold words."""
-
-    @classmethod
-    def of(cls, columns: Iterable[str], rows: Iterable[Row], caption: str = "", *, wordy: bool = False) -> Self:
-        """Return a table whose plain cells are given as text."""
-        cells = (tuple(Text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
-        return cls(tuple(columns), tuple(cells), caption, wordy)
-
-    def holds_words(self, column: int) -> bool:
-        """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""
-        return self.wordy or column == 0 or any(re.search(r"[A-Za-z]{4}", row[column].main) for row in self.rows)
-
-
-def words(*cells: str) -> tuple[Text, ...]:
-    return tuple(Text(cell) for cell in cells)
-
-
-def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
+def accuracy_text(result: PaperCell | None, best: float | None = None) -> Text:
     """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference."""
     if result is None:
         return Text("–")
     printed = result.printed
-    below: tuple[str, ...] = () if printed is None else (f"paper {spread(printed)}",)
+    below: tuple[str, ...] = () if printed is None else (f"paper {mean_and_std(printed)}",)
     if result.done == 0:
         return Text("not run" if result.missing else f"all {result.failed} failed", below)
-    main = spread(result.accuracy)
+    main = mean_and_std(result.accuracy)
     if result.failed:
         main += f", {result.failed} failed"
     if result.missing:
@@ -76,11 +35,6 @@ def accuracy_text(result: CellResult | None, best: float | None = None) -> Text:
     return Text(main, below, strong=best is not None and result.accuracy.mean == best)
 
 
-def spread(figure: Summary | Printed) -> str:
-    """Format mean ± standard deviation in per cent."""
-    return points(figure.mean, False) + ("" if figure.std is None else f" ± {points(figure.std, False)}")
-
-
 def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *, mark_best: bool = False) -> Table:
     """Return a row per arm that has cells, and a column per dataset."""
     best = {name: _best(cell for (_, where, _), cell in cells.items() if where == name) for name in datasets}
@@ -89,8 +43,8 @@ def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *
         shown = {name: cells.get((arm, name, "")) for name in datasets}
         if any(shown.values()):
             texts = (accuracy_text(cell, best[name] if mark_best else None) for name, cell in shown.items())
-            rows.append((arm_title(arm), *texts))
-    return Table.of(dataset_columns("method", datasets), rows)
+            rows.append((variant_title(arm), *texts))
+    return Table.from_rows(dataset_columns("method", datasets), rows)
 
 
 def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
@@ -106,7 +60,7 @@ def table1(evidence: Evidence) -> tuple[Table, list[str]]:
         for what in ("nodes", "edges", "classes", "features", "labelling")
     ]
     reasons = [note for name, one in found.items() if one is not None for note in _reasons(name, one)]
-    return Table.of(dataset_columns("", list(found)), rows), reasons
+    return Table.from_rows(dataset_columns("", list(found)), rows), reasons
 
 
 def _statistic(one: dict[str, Any] | None, what: str, printed: float) -> Text:
@@ -136,21 +90,21 @@ def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
     best = {column: _best([evidence.table3(arm, column) for arm in arms]) for column in columns}
     rows: list[Row] = [
-        (arm_title(arm), *(_with_spreads(evidence.table3(arm, column), best[column]) for column in columns))
+        (variant_title(arm), *(_with_stds(evidence.table3(arm, column), best[column]) for column in columns))
         for arm in arms
     ]
-    return Table.of(("method", *(f"{count} per class" for count in counts)), rows, caption)
+    return Table.from_rows(("method", *(f"{count} per class" for count in counts)), rows, caption)
 
 
-def _with_spreads(result: CellResult, best: float | None) -> Text:
+def _with_stds(result: PaperCell, best: float | None) -> Text:
     """Format an accuracy with the spreads of draws and of seeds below it."""
     text = accuracy_text(result, best)
-    if result.spread_of_draws is None:
+    if result.std_of_draws is None:
         return text
-    parts = [f"{len(result.by_split)} draws ± {points(result.spread_of_draws, False)}"]
-    if result.spread_of_seeds is not None:
+    parts = [f"{len(result.by_split)} draws ± {points(result.std_of_draws, False)}"]
+    if result.std_of_seeds is not None:
         seeds = max(len(values) for values in result.by_split.values())
-        parts.append(f"{seeds} seeds ± {points(result.spread_of_seeds, False)}")
+        parts.append(f"{seeds} seeds ± {points(result.std_of_seeds, False)}")
     return replace(text, below=(*parts, *text.below))
 
 
@@ -168,12 +122,12 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
         shown = [cells["hgcn", name, value] for value in values]
         best = _best(shown)
         rows.append((DATASET_TITLES[name], *(_varied_text(cell, best, what == "levels") for cell in shown)))
-    return Table.of((what, *values), rows)
+    return Table.from_rows((what, *values), rows)
 
 
-def _varied_text(cell: CellResult, best: float | None, with_depth: bool) -> Text:
+def _varied_text(cell: PaperCell, best: float | None, with_depth: bool) -> Text:
     text = accuracy_text(cell, best)
-    if with_depth and cell.depth is not None and cell.depth < int(cell.cell.column):
+    if with_depth and cell.depth is not None and cell.depth < int(cell.cell.condition):
         return replace(text, below=(*text.below, f"{cell.depth} levels"))
     return text
 
@@ -186,8 +140,8 @@ def random_table(evidence: Evidence) -> Table:
     for arm in METHODS:
         if all((arm, name, "") in cells for name in datasets):
             shown = [(cells[arm, name, ""], leads[name].get(arm, "")) for name in datasets]
-            rows.append((arm_title(arm), *(_random_text(cell, lead) for cell, lead in shown)))
-    return Table.of(dataset_columns("method", datasets), rows)
+            rows.append((variant_title(arm), *(_random_text(cell, lead) for cell, lead in shown)))
+    return Table.from_rows(dataset_columns("method", datasets), rows)
 
 
 def _leads(cells: Cells, dataset: str) -> dict[str, str]:
@@ -199,7 +153,7 @@ def _leads(cells: Cells, dataset: str) -> dict[str, str]:
     }
 
 
-def _random_text(cell: CellResult, lead: str) -> Text:
+def _random_text(cell: PaperCell, lead: str) -> Text:
     text = accuracy_text(cell)
     splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
     return replace(text, below=(*splits, *text.below, *([lead] if lead else [])))
@@ -220,7 +174,7 @@ def field_table(evidence: Evidence) -> Table:
         gcn, steps = f"{100 * one['gcn']['median'] / one['nodes']:.3g}", f"{one['distance']['mean']:.2f}"
         rows.append((DATASET_TITLES[name], gcn, *shares, steps))
     columns = ("dataset", "GCN, 2 layers", *(f"{level}" for level in levels), "steps to a label")
-    return Table.of(columns, rows, "Median receptive field in per cent of the nodes, by levels.")
+    return Table.from_rows(columns, rows, "Median receptive field in per cent of the nodes, by levels.")
 
 
 def cost_table(evidence: Evidence) -> Table:
@@ -243,8 +197,8 @@ def cost_table(evidence: Evidence) -> Table:
             seconds = [f"{one[name]:.3g}" if name in one else "–" for name in names]
             rows.append((size, f"{one['edges']:,}", *seconds))
     caption = "Seconds. Preparation is done once per fit and does not include coarsening."
-    return Table.of(("nodes", "edges", *names.values()), rows, caption)
+    return Table.from_rows(("nodes", "edges", *names.values()), rows, caption)
 
 
-def _best(cells: Iterable[CellResult]) -> float | None:
+def _best(cells: Iterable[PaperCell]) -> float | None:
     return max((cell.accuracy.mean for cell in cells if cell.accuracy.mean is not None), default=None)

@@ -1,38 +1,33 @@
 """The experiments of the paper's Section 4, those of H-GCN+, and our measurements, at full size or smaller.
 
 With the paper's dropout of 0.85 H-GCN does not learn on NELL. The paper's settings are run there all the same, as the
-arm `hgcn`, and our recipe beside them, as `hgcn-nell`. Ablations and figures of a network that has not learned would
-say nothing, so on NELL they use our recipe alone.
+variant `hgcn`, and our recipe beside them, as `hgcn-nell`. Ablations and figures of a network that has not learned
+would say nothing, so on NELL they use our recipe alone.
 
 H-GCN+ is compared with itself without hierarchy (`share=0`, nothing else changed), with GRAND and with GCN. Runs that
 the paper's experiments have too are shared with them. Variants of H-GCN are choices that the paper's text leaves open.
 """
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import Any
 
 from hiergcn.graph.split import drawn_splits, few_labels
 from hiergcn.settings.registry import method_title
-from hiergcn_experiments.experiment import NUMBERED, Arm, Column, Experiment, Measurement
-
-
-def packaged(name: str) -> dict[str, Any]:
-    """Read a TOML file of this package."""
-    return tomllib.loads((files("hiergcn_experiments") / name).read_text(encoding="utf-8"))
-
+from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Measurement, Variant
+from hiergcn_experiments.page import packaged
 
 CITATION = ("cora", "citeseer", "pubmed")
 NELL = "nell"
+DEGREE = 10
+"""Average degree of the graphs of several sizes on which seconds are measured."""
 DATASET_TITLES = {"cora": "Cora", "citeseer": "Citeseer", "pubmed": "Pubmed", "nell": "NELL"}
-TEXTS = packaged("texts.toml")
+TEXTS = packaged("paper/texts.toml")
 
 
-def arm_title(arm: str) -> str:
-    """Return the name of an arm as people read it."""
-    return TEXTS["arms"].get(arm) or method_title(arm)
+def variant_title(variant: str) -> str:
+    """Return the name of a variant as people read it."""
+    return TEXTS["titles"].get(variant) or method_title(variant)
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ class Scale:
 
 
 def _scale(name: str) -> Scale:
-    values: dict[str, Any] = packaged("scales.toml")[name]
+    values: dict[str, Any] = packaged("paper/scales.toml")[name]
     return Scale(name, **values | {key: tuple(value) for key, value in values.items() if isinstance(value, list)})
 
 
@@ -86,8 +81,8 @@ FULL, QUICK = _scale("full"), _scale("quick")
 # In running order: the methods of the paper's comparison and the cheap ones first.
 _BASELINES = ("gcn", "dgcn", "label-propagation", "mlp", "gat", "grand", "appnp")
 _SLOW = ("planetoid-i", "planetoid-t", "graph-unet", "deepwalk")
-_PAPER = Arm("hgcn", "hgcn", "paper")
-_ON_NELL = Arm("hgcn-nell", "hgcn", "default", datasets=(NELL,))
+_PAPER = Variant("hgcn", "hgcn", "paper")
+_ON_NELL = Variant("hgcn-nell", "hgcn", "default", datasets=(NELL,))
 """H-GCN with the recipe that learns on NELL."""
 
 
@@ -132,20 +127,22 @@ def _on_each(scale: Scale, name: str, **arguments: object) -> tuple[Measurement,
     return tuple(Measurement(name, {"dataset": dataset, **arguments}) for dataset in scale.datasets)
 
 
-def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> tuple[Arm, ...]:
+def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> tuple[Variant, ...]:
     """Return other methods with their own recipes.
 
     Graph U-Net squares the adjacency matrix, which NELL's hubs make too dense.
     """
-    arms = (Arm(name, name, changes=scale.lighter.get(name, {}), seeds=seeds) for name in names)
-    return tuple(replace(arm, datasets=CITATION) if arm.name == "graph-unet" else arm for arm in arms)
+    variants = (Variant(name, name, changes=scale.lighter.get(name, {}), seeds=seeds) for name in names)
+    return tuple(
+        replace(variant, datasets=CITATION) if variant.name == "graph-unet" else variant for variant in variants
+    )
 
 
 def _table2(scale: Scale) -> Experiment:
     gat = Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G memory"
     return Experiment(
         "table2",
-        arms=(_ON_NELL, _PAPER, *_others(scale, (*_BASELINES, *_SLOW))),
+        variants=(_ON_NELL, _PAPER, *_others(scale, (*_BASELINES, *_SLOW))),
         datasets=scale.datasets,
         seeds=scale.seeds,
         measurements=(gat,) if NELL in scale.datasets else (),
@@ -154,21 +151,23 @@ def _table2(scale: Scale) -> Experiment:
 
 def _table3(scale: Scale) -> Experiment:
     """Cross draws and seeds. All 20 labels per class with all validation nodes are the public split: one draw."""
-    public = Column(str(max(scale.labels)), seeds=scale.seeds)
-    columns = [
-        Column(f"{count} small" if small else str(count), splits=few_labels(count, scale.draws, small_validation=small))
+    public = Condition(str(max(scale.labels)), seeds=scale.seeds)
+    conditions = [
+        Condition(
+            f"{count} small" if small else str(count), splits=few_labels(count, scale.draws, small_validation=small)
+        )
         for small in (False, True)
         for count in scale.labels
     ]
     others = _others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others)
     return Experiment(
         "table3",
-        arms=(
+        variants=(
             replace(_PAPER, seeds=scale.draw_seeds),
-            *(replace(arm, splits=scale.fewer_draws.get(arm.name)) for arm in others),
+            *(replace(variant, splits=scale.fewer_draws.get(variant.name)) for variant in others),
         ),
         datasets=(scale.few_labels_on,),
-        columns=tuple(public if column.name == public.name else column for column in columns),
+        conditions=tuple(public if condition.name == public.name else condition for condition in conditions),
     )
 
 
@@ -179,7 +178,7 @@ def _table4(scale: Scale) -> Experiment:
     }
     return Experiment(
         "table4",
-        arms=(
+        variants=(
             _ON_NELL,
             *(replace(_ON_NELL, name=f"{name}-nell", changes=changes) for name, changes in without.items()),
             _PAPER,
@@ -193,25 +192,25 @@ def _table4(scale: Scale) -> Experiment:
 def _varied(scale: Scale, name: str, setting: str, values: tuple[int, ...]) -> Experiment:
     return Experiment(
         name,
-        arms=(replace(_PAPER, datasets=CITATION), replace(_ON_NELL, name="hgcn", seeds=scale.nell_seeds)),
+        variants=(replace(_PAPER, datasets=CITATION), replace(_ON_NELL, name="hgcn", seeds=scale.nell_seeds)),
         datasets=scale.datasets,
-        columns=tuple(Column(str(value), {setting: value}) for value in values),
+        conditions=tuple(Condition(str(value), {setting: value}) for value in values),
         seeds=scale.seeds,
     )
 
 
 def _costs(scale: Scale) -> tuple[Measurement, ...]:
-    points = [(size, 10) for size in scale.sizes] + [(scale.degrees_at, degree) for degree in scale.degrees]
+    points = [(size, DEGREE) for size in scale.sizes] + [(scale.degrees_at, degree) for degree in scale.degrees]
     return tuple(Measurement("cost", {"nodes": n, "degree": m}, alone=True) for n, m in dict.fromkeys(points))
 
 
 def _random_splits(scale: Scale) -> Experiment:
-    arms = (_PAPER, *_others(scale, (*_BASELINES, *_SLOW)))
+    variants = (_PAPER, *_others(scale, (*_BASELINES, *_SLOW)))
     return Experiment(
         "random-splits",
-        arms=tuple(replace(arm, splits=scale.fewer_splits.get(arm.name)) for arm in arms),
+        variants=tuple(replace(variant, splits=scale.fewer_splits.get(variant.name)) for variant in variants),
         datasets=scale.citation,
-        columns=(Column(splits=drawn_splits("random", scale.splits)),),
+        conditions=(Condition(splits=drawn_splits("random", scale.splits)),),
     )
 
 
@@ -219,7 +218,7 @@ def _fewer(counts: Mapping[str, int]) -> str:
     """Say in brackets which methods have fewer splits or draws."""
     by_count: dict[int, list[str]] = {}
     for method, count in counts.items():
-        by_count.setdefault(count, []).append(arm_title(method))
+        by_count.setdefault(count, []).append(variant_title(method))
     words = "; ".join(f"{count} of them for {', '.join(methods)}" for count, methods in by_count.items())
     return f" ({words})" if words else ""
 
@@ -239,20 +238,20 @@ def plus_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
     )
 
 
-def _plus(preset: str) -> tuple[Arm, Arm]:
-    whole = Arm("hgcn-plus", "hgcn", preset)
+def _plus(preset: str) -> tuple[Variant, Variant]:
+    whole = Variant("hgcn-plus", "hgcn", preset)
     return whole, replace(whole, name="no-hierarchy", changes={"share": 0.0})
 
 
 def _plus_public(scale: Scale) -> Experiment:
     return Experiment(
         "plus-public",
-        arms=(
+        variants=(
             *_plus("plus"),
-            Arm("grand", "grand"),
-            Arm("gcn", "gcn"),
-            Arm("hgcn-plus-4", "hgcn", "plus", {"networks": 4}, datasets=("cora", "citeseer")),
-            Arm("grand-4", "grand", changes={"networks": 4}, datasets=(NELL,), seeds=min(scale.seeds, 10)),
+            Variant("grand", "grand"),
+            Variant("gcn", "gcn"),
+            Variant("hgcn-plus-4", "hgcn", "plus", {"networks": 4}, datasets=("cora", "citeseer")),
+            Variant("grand-4", "grand", changes={"networks": 4}, datasets=(NELL,), seeds=min(scale.seeds, 10)),
         ),
         datasets=scale.datasets,
         seeds=scale.seeds,
@@ -260,22 +259,22 @@ def _plus_public(scale: Scale) -> Experiment:
 
 
 def _plus_few_labels(scale: Scale) -> Experiment:
-    columns = [
-        Column(str(count), splits=few_labels(count, scale.plus_draws, small_validation=True))
+    conditions = [
+        Condition(str(count), splits=few_labels(count, scale.plus_draws, small_validation=True))
         for count in scale.plus_labels
     ]
-    few = tuple(column.name for column in columns if column.name not in MANY_LABELS)
-    rivals = [Arm(name, name) for name in ("grand", "gcn")]
+    few = tuple(condition.name for condition in conditions if condition.name not in MANY_LABELS)
+    rivals = [Variant(name, name) for name in ("grand", "gcn")]
     return Experiment(
         "plus-few-labels",
-        arms=(
+        variants=(
             *_plus("plus-few"),
-            *(replace(arm, datasets=("cora",)) for arm in rivals),
-            *(replace(arm, datasets=("pubmed",), columns=few) for arm in rivals),
-            *(replace(arm, datasets=("pubmed",), columns=MANY_LABELS, splits=10, seeds=2) for arm in rivals),
+            *(replace(variant, datasets=("cora",)) for variant in rivals),
+            *(replace(variant, datasets=("pubmed",), conditions=few) for variant in rivals),
+            *(replace(variant, datasets=("pubmed",), conditions=MANY_LABELS, splits=10, seeds=2) for variant in rivals),
         ),
         datasets=tuple(name for name in ("pubmed", "cora") if name in scale.datasets),
-        columns=tuple(columns),
+        conditions=tuple(conditions),
         seeds=NUMBERED,
     )
 
@@ -283,9 +282,9 @@ def _plus_few_labels(scale: Scale) -> Experiment:
 def _plus_random_splits(scale: Scale) -> Experiment:
     return Experiment(
         "plus-random-splits",
-        arms=(*_plus("plus"), Arm("grand", "grand"), Arm("gcn", "gcn", seeds=1)),
+        variants=(*_plus("plus"), Variant("grand", "grand"), Variant("gcn", "gcn", seeds=1)),
         datasets=scale.citation,
-        columns=(Column(splits=drawn_splits("random", scale.splits)),),
+        conditions=(Condition(splits=drawn_splits("random", scale.splits)),),
         seeds=NUMBERED,
     )
 
@@ -293,9 +292,9 @@ def _plus_random_splits(scale: Scale) -> Experiment:
 def _variants(scale: Scale) -> Experiment:
     return Experiment(
         "variants",
-        arms=(
+        variants=(
             _PAPER,
-            Arm("reference", "hgcn", "reference"),
+            Variant("reference", "hgcn", "reference"),
             replace(_PAPER, name="mean-loss", changes={"loss": "mean"}, datasets=("cora", "citeseer")),
             replace(_PAPER, name="no-output-relu", changes={"output_relu": False}, datasets=("citeseer",)),
             replace(_PAPER, name="one-channel", changes={"channels": 1, "output_relu": False}, datasets=("cora",)),

@@ -1,14 +1,15 @@
 """Figures of the benchmark of graphs of large diameter."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from hiergcn.report import axes
 from hiergcn.report.axes import Axis
 from hiergcn.report.palette import BLUE, GREEN, LINE, METHOD_COLOURS, MUTED, PINK, SKY, VERMILION, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel
 from hiergcn.settings.registry import method_title
-from hiergcn_experiments.charts import DASH, DOTS, ROW
-from hiergcn_experiments.long_range import (
+from hiergcn_experiments.paper.charts import DASH, DOTS, ROW
+from hiergcn_experiments.studies.large_diameter import (
     BASE,
     BLOCKED,
     BY_DEPTH,
@@ -22,9 +23,11 @@ from hiergcn_experiments.long_range import (
     LEVELS,
     RANDOM,
     dataset_title,
-    range_title,
+    variant_title,
 )
-from hiergcn_experiments.long_range_results import RangeResults
+
+if TYPE_CHECKING:
+    from hiergcn_experiments.studies.large_diameter_page import RangeResults
 
 KINDS = {RANDOM: "random split", BLOCKED: "blocked split"}
 LABEL_COLOURS = {"label-propagation": GREEN, "harmonic": PINK}
@@ -36,24 +39,21 @@ LEAST = 1e-6
 """Smallest share of the influence that is drawn."""
 
 
-def headline_figure(results: RangeResults, arms: Sequence[tuple[str, Sequence[str | None]]]) -> Figure | None:
+def headline_figure(results: "RangeResults", rows: Sequence[tuple[str, Sequence[str]]]) -> Figure | None:
     """Draw accuracy on random and on blocked splits, a panel per graph and a row per method.
 
     Args:
         results: all results.
-        arms: title of each row, and its arm on each (dataset, kind), random first.
+        rows: title of each, and its variant on each (dataset, kind), random first.
     """
-    titles = [title for title, _ in arms]
+    titles = [title for title, _ in rows]
     panels = []
     for at, dataset in enumerate(results.datasets):
         x = Axis(0, 100, (0.0, 20.0, 40.0, 60.0, 80.0), ("0", "20", "40", "60", "80"), "test accuracy, %")
         panel = Panel(x, axes.rows(titles), title=dataset_title(dataset), height=ROW * len(titles), grid="x")
         panel.rule(x=CHANCE, colour=MUTED, dash=DOTS, tip="chance")
-        for place, (title, names) in enumerate(arms):
-            means = [
-                results.mean(name, dataset, kind) if (name := names[at + k * len(results.datasets)]) else None
-                for k, kind in enumerate(KINDS)
-            ]
+        for place, (title, names) in enumerate(rows):
+            means = [results.mean(names[at + k * len(results.datasets)], dataset, kind) for k, kind in enumerate(KINDS)]
             shown = [100 * mean for mean in means if mean is not None]
             if len(shown) == 2:
                 panel.across(min(shown), max(shown), place, LINE, 2.0)
@@ -67,13 +67,13 @@ def headline_figure(results: RangeResults, arms: Sequence[tuple[str, Sequence[st
     return Figure(panels, [*legend, Entry("chance", MUTED, "dashed")], columns=1)
 
 
-def depth_figure(results: RangeResults) -> Figure | None:
+def depth_figure(results: "RangeResults") -> Figure | None:
     """Draw accuracy over layers: flat networks, and H-GCN whose L levels have 2 L + 1 layers."""
     panels = []
     for kind, title in KINDS.items():
         for dataset in results.datasets:
             curves = {name: _means(results, names, dataset, kind) for name, names in _curves().items()}
-            labels = {arm.name: results.mean(arm.name, dataset, kind) for arm in LABELS_ALONE}
+            labels = {one.name: results.mean(one.name, dataset, kind) for one in LABELS_ALONE}
             heights = [value for curve in curves.values() for value in curve.values()]
             heights += [100 * value for value in labels.values() if value is not None]
             if len(curves["hgcn"]) < CURVE:
@@ -96,15 +96,13 @@ def depth_figure(results: RangeResults) -> Figure | None:
 
 
 def _curves() -> dict[str, dict[int, str]]:
-    """Return the arms of each method by layers."""
-    found = {"hgcn": {2 * levels + 1: arm.name for levels, arm in zip(LEVELS, BY_LEVELS, strict=True)}}
+    """Return the variants of each method by layers."""
+    found = {"hgcn": {2 * levels + 1: one.name for levels, one in zip(LEVELS, BY_LEVELS, strict=True)}}
     names = iter(BY_DEPTH)
-    for method in FLAT:
-        found[method] = {layers: next(names).name for layers in DEPTHS}
-    return found
+    return found | {method: {layers: next(names).name for layers in DEPTHS} for method in FLAT}
 
 
-def _means(results: RangeResults, names: Mapping[int, str], dataset: str, kind: str) -> dict[int, float]:
+def _means(results: "RangeResults", names: Mapping[int, str], dataset: str, kind: str) -> dict[int, float]:
     known = {layers: results.mean(name, dataset, kind) for layers, name in names.items()}
     return {layers: 100 * mean for layers, mean in known.items() if mean is not None}
 
@@ -115,7 +113,7 @@ def _curve(panel: Panel, curve: Mapping[int, float], colour: str, name: str) -> 
     panel.dots(list(curve), list(curve.values()), colour, size=4, tips=tips)
 
 
-def influence_figure(results: RangeResults) -> Figure | None:
+def influence_figure(results: "RangeResults") -> Figure | None:
     """Draw the share of the influence that comes from beyond k hops."""
     found = results.influence
     datasets = [dataset for dataset, arm in found if arm == BASE.name]
@@ -142,7 +140,7 @@ def influence_figure(results: RangeResults) -> Figure | None:
 
 def influence_title(arm: str) -> str:
     """Return the name of a network beside those of other families."""
-    title = range_title(arm) + (", own weights" if arm in {one.name for one in ELSEWHERE} else "")
+    title = variant_title(arm) + (", own weights" if arm in {one.name for one in ELSEWHERE} else "")
     return title if title.startswith(tuple(map(method_title, (*FLAT, "hgcn")))) else f"H-GCN, {title}"
 
 
@@ -156,7 +154,7 @@ def _beyond(influence: Sequence[float]) -> list[float]:
     return [sum(influence[k + 1 :]) / total for k in range(len(influence))]
 
 
-def time_figure(results: RangeResults) -> Figure | None:
+def time_figure(results: "RangeResults") -> Figure | None:
     """Draw accuracy on random splits over the seconds of one training, of the networks without columns of labels."""
     arms = {name: list(names.values()) for name, names in _curves().items()}
     panels = []
@@ -169,7 +167,7 @@ def time_figure(results: RangeResults) -> Figure | None:
         y = axes.span([accuracy for _, accuracy, _ in every], "test accuracy, %")
         panel = Panel(x, y, title=dataset_title(dataset), height=210)
         for name, found in points.items():
-            tips = [f"{range_title(one)}: {accuracy:.1f} %, {seconds:.2g} s" for seconds, accuracy, one in found]
+            tips = [f"{variant_title(one)}: {accuracy:.1f} %, {seconds:.2g} s" for seconds, accuracy, one in found]
             seconds, heights, _ = zip(*found, strict=True) if found else ((), (), ())
             panel.dots(seconds, heights, METHOD_COLOURS[name], size=4.5, tips=tips)
         panels.append(panel)
@@ -178,7 +176,7 @@ def time_figure(results: RangeResults) -> Figure | None:
     return Figure(panels, [Entry(method_title(name), METHOD_COLOURS[name], "dot") for name in arms], columns=3)
 
 
-def _points(results: RangeResults, arms: Sequence[str], dataset: str) -> list[tuple[float, float, str]]:
+def _points(results: "RangeResults", arms: Sequence[str], dataset: str) -> list[tuple[float, float, str]]:
     """Return seconds, accuracy in % and name of each arm that has runs."""
     cells = [(arm, cell) for arm in arms if (cell := results.cell(arm, dataset, RANDOM))]
     return [(cell.seconds, 100 * (cell.accuracy.mean or 0.0), arm) for arm, cell in cells if cell.seconds]

@@ -4,7 +4,6 @@ Each function of `MEASURES` returns figures that can be written as JSON.
 """
 
 import timeit
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from time import perf_counter
@@ -26,10 +25,6 @@ from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory import peak_memory, reset_peak_memory
-from hiergcn_experiments.choosing import choosing, choosing_recipes
-from hiergcn_experiments.labels import labels_auto, labels_coverage, labels_doubtful, labels_linear, labels_scale
-from hiergcn_experiments.long_range import range_cost, range_influence, range_large
-from hiergcn_experiments.numbers import numbers
 
 # Statistics of the datasets: Table 1, and the counts that explain where ours differ
 
@@ -184,11 +179,4 @@ def memory(dataset: str, method: str) -> dict[str, Any]:
     return {"dataset": dataset, "method": method, "bytes": taken}
 
 
-MEASURES: dict[str, Callable[..., dict[str, Any]]] = {
-    one.__name__.replace("_", "-"): one
-    for one in (
-        *(statistics, toy_graph, receptive_field, cost, memory, choosing, choosing_recipes),
-        *(labels_linear, labels_auto, labels_coverage, labels_doubtful, labels_scale, numbers),
-        *(range_influence, range_cost, range_large),
-    )
-}
+MEASURES = (statistics, toy_graph, receptive_field, cost, memory)

@@ -1,30 +1,32 @@
-"""Judges: each gives a verdict on one kind of claim, with the figures behind it.
+"""The paper's claims, which are in claims.toml, and the judge of each: a verdict with the figures behind it.
 
-`better`, `at_least_as_printed`, `grows` and `best_value` serve several claims; the others judge one claim each.
-`claims.py` has the claims.
+`better`, `at_least_as_printed`, `grows` and `best_value` serve several claims; the other judges serve one claim each.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from hiergcn.settings.registry import method_title
-from hiergcn_experiments.collect import BEST_LEVELS, CellResult, Evidence
-from hiergcn_experiments.experiments import CITATION, DATASET_TITLES, NELL
-from hiergcn_experiments.significance import (
+from hiergcn_experiments.page import packaged, points
+from hiergcn_experiments.paper.evidence import (
+    BEST_CHANNELS,
+    BEST_LEVELS,
     LEVEL,
     Compared,
+    Evidence,
     Grown,
-    Points,
+    Pair,
     compare_cells,
     corrected,
     fitted_exponent,
+    growth,
     least_p,
-    points,
     probability,
     to_paper,
 )
+from hiergcn_experiments.paper.experiments import CITATION, DATASET_TITLES, NELL
 
 Word = Literal["holds", "does not hold", "undecided", "not run"]
 CLAIMED_GIB = 64
@@ -47,10 +49,6 @@ class Finding:
 
 
 NOT_RUN = Finding("not run", "The runs needed for this claim are not in the store.")
-
-Pair = tuple[str, CellResult, CellResult]
-"""Name, our cell, and the cell it is compared with."""
-
 
 # Judges that several claims share
 
@@ -189,7 +187,7 @@ def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
     missing = []
     for dataset in evidence.scale.datasets:
         ours, theirs = evidence.table2("hgcn", dataset), [evidence.table2(name, dataset) for name in others]
-        names = {one: f"{DATASET_TITLES[dataset]}, {method_title(one.cell.arm)}" for one in theirs}
+        names = {one: f"{DATASET_TITLES[dataset]}, {method_title(one.cell.variant)}" for one in theirs}
         missing += [names[one] for one in theirs if not one.done]
         if ours.done and any(one.done for one in theirs):
             best = max(theirs, key=lambda one: one.accuracy.mean or 0.0)
@@ -219,13 +217,13 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Finding
     """Judge the loss of accuracy with fewer labels: a smaller loss than each baseline's is a margin that grows."""
     most, least = max(evidence.scale.labels), min(evidence.scale.labels)
     lines = []
-    for arm in ("hgcn", *others):
-        cells = [evidence.table3(arm, str(count)) for count in (most, least)]
+    for method in ("hgcn", *others):
+        cells = [evidence.table3(method, str(count)) for count in (most, least)]
         first, last = (cell.accuracy.mean for cell in cells)
         if first is not None and last is not None:
             printed = [cell.printed.mean for cell in cells if cell.printed]
             lost = printed[0] - printed[1] if len(printed) == 2 else None
-            lines.append(f"{method_title(arm)} {points(first - last, False)} (paper {points(lost, False)})")
+            lines.append(f"{method_title(method)} {points(first - last, False)} (paper {points(lost, False)})")
     found = _settled(False, lines, before=f"From {most} to {least} labels per class, points lost: ")
     word = margin.word
     reason = " Undecided because the margin over some of them may have grown by chance." if word == "undecided" else ""
@@ -284,7 +282,7 @@ def farther_on_nell(evidence: Evidence) -> Finding:
 
 def preprocessing(evidence: Evidence) -> Finding:
     """Judge O(n log n) + O(mn): nearly linear in the nodes and at most linear in the average degree."""
-    by_nodes, by_degree = seconds(evidence, "coarsen")
+    by_nodes, by_degree = evidence.seconds("coarsen")
     if len(by_nodes) < 3:
         return NOT_RUN
     nodes, half = fitted_exponent(by_nodes)
@@ -299,7 +297,7 @@ def epochs(evidence: Evidence) -> Finding:
     """Judge "as efficient as GCN asymptotically" by equal exponents, and "more efficient than GAT" by seconds."""
     lines = []
     exponents: dict[str, float] = {}
-    times = {name: seconds(evidence, f"{name}_epoch")[0] for name in ("hgcn", "gcn", "gat")}
+    times = {name: evidence.seconds(f"{name}_epoch")[0] for name in ("hgcn", "gcn", "gat")}
     for name, by_nodes in times.items():
         large = [point for point in by_nodes if point[0] >= 10_000] if len(by_nodes) > 4 else by_nodes
         if len(large) > 1:
@@ -316,15 +314,6 @@ def epochs(evidence: Evidence) -> Finding:
     ours = dict(times["hgcn"])[size]
     text += f". At {size:,.0f} nodes H-GCN takes {ours:.2g} s and GAT {theirs:.2g} s"
     return _settled(ours >= theirs, [text])
-
-
-def seconds(evidence: Evidence, name: str) -> tuple[Points, Points]:
-    """Return (nodes, seconds) at average degree 10, and (degree, seconds) at one number of nodes."""
-    found = [one for one in evidence.measured("complexity") if one is not None and name in one]
-    scale = evidence.scale
-    by_nodes = sorted((one["nodes"], one[name]) for one in found if one["degree"] == 10 and one["nodes"] in scale.sizes)
-    by_degree = sorted((one["degree"], one[name]) for one in found if one["nodes"] == scale.degrees_at)
-    return by_nodes, by_degree
 
 
 # Words
@@ -359,3 +348,131 @@ def _by_outcome(compared: Sequence[Compared]) -> tuple[str, ...]:
 def _figures(one: Compared) -> str:
     printed = "" if one.printed is None else f", paper {points(one.printed)}"
     return f"{points(one.found.mean)} ({probability(one.p)}{printed})"
+
+
+# The claims
+
+WALKERS = ("deepwalk", "planetoid-t", "planetoid-i")
+NETWORKS = ("gcn", "gat", "dgcn")
+
+
+# Pairs of cells that a claim compares
+
+
+def methods(
+    evidence: Evidence, ours: str, others: Sequence[str], datasets: tuple[str, ...] | None = None
+) -> Iterator[Pair]:
+    """Pair a method of Table 2 with others, on all datasets or on some."""
+    for dataset in evidence.scale.datasets:
+        for other in others if dataset in (datasets or (dataset,)) else ():
+            name = method_title(other) if ours == "hgcn" else f"{method_title(ours)} over {method_title(other)}"
+            yield f"{DATASET_TITLES[dataset]}, {name}", evidence.table2(ours, dataset), evidence.table2(other, dataset)
+
+
+def few_labels(evidence: Evidence, end: str = "") -> Iterator[Pair]:
+    """Pair H-GCN with the networks of Table 3 at every number of labels; `end` is that of the columns' names."""
+    for count in evidence.scale.labels:
+        for other in NETWORKS:
+            cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
+            yield f"{count} labels, {method_title(other)}", *cells
+
+
+def fewest_labels(evidence: Evidence) -> Iterator[Pair]:
+    """Pair H-GCN with the networks of Table 3 at the smallest number of labels."""
+    least = str(min(evidence.scale.labels))
+    return ((method_title(other), evidence.table3("hgcn", least), evidence.table3(other, least)) for other in NETWORKS)
+
+
+def ablation(evidence: Evidence, variant: str) -> Iterator[Pair]:
+    """Pair H-GCN with an ablated version of Table 4."""
+    for dataset in evidence.scale.datasets:
+        yield DATASET_TITLES[dataset], evidence.table4("hgcn", dataset), evidence.table4(variant, dataset)
+
+
+def best_over(
+    evidence: Evidence, experiment: str, best: dict[str, int], extreme: Callable[[Iterable[int]], int]
+) -> Iterator[Pair]:
+    """Pair the paper's best value of a varied setting with the smallest or the largest one."""
+    for dataset in evidence.scale.datasets:
+        cells, value = evidence.varied(experiment, dataset), best[dataset]
+        if value in cells:
+            other = extreme(cells)
+            yield f"{DATASET_TITLES[dataset]}, {value} over {other}", cells[value], cells[other]
+
+
+# Leads that a claim says to grow
+
+
+def citation_to_nell(evidence: Evidence) -> Iterator[Lead]:
+    for other in ("gcn", "dgcn") if NELL in evidence.scale.datasets else ():
+        for dataset in evidence.scale.citation:
+            first, second = (
+                (evidence.table2("hgcn", where), evidence.table2(other, where)) for where in (dataset, NELL)
+            )
+            yield Lead(method_title(other), f"on {DATASET_TITLES[dataset]}", "on NELL", growth(first, second))
+
+
+def many_to_few_labels(evidence: Evidence) -> Iterator[Lead]:
+    most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
+    for other in NETWORKS:
+        first, second = ((evidence.table3("hgcn", count), evidence.table3(other, count)) for count in (most, least))
+        yield Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second))
+
+
+def _margin_grows(evidence: Evidence) -> Finding:
+    return grows(many_to_few_labels(evidence), enough=evidence.scale.draws >= 10)
+
+
+_ALL_OTHERS = (*WALKERS, *NETWORKS)
+JUDGES: dict[str, Callable[[Evidence], Finding]] = {
+    "largest-lead": lambda runs: largest_lead(runs, _ALL_OTHERS),
+    "receptive-field": larger_receptive_field,
+    "toy-graph": toy_graph,
+    "preprocessing": preprocessing,
+    "epochs": epochs,
+    "figures": figures,
+    "gat-memory": gat_on_nell,
+    "outperforms": lambda runs: better(methods(runs, "hgcn", _ALL_OTHERS)),
+    "larger-on-nell": lambda runs: grows(citation_to_nell(runs), enough=runs.scale.seeds >= 10),
+    "exceeds-on-nell": lambda runs: at_least_as_printed(methods(runs, "hgcn", ("gcn", "dgcn"), (NELL,))),
+    "walkers-are-poor": lambda runs: better(methods(runs, "gcn", WALKERS)),
+    "gat-over-gcn": lambda runs: better(methods(runs, "gat", ("gcn",))),
+    "farther-on-nell": farther_on_nell,
+    "outperforms-with-few-labels": lambda runs: better(few_labels(runs)),
+    "outperforms-with-small-validation": lambda runs: better(few_labels(runs, " small")),
+    "margin-grows": _margin_grows,
+    "five-labels": lambda runs: at_least_as_printed(fewest_labels(runs)),
+    "declines-slightly": lambda runs: declines_slightly(runs, NETWORKS, _margin_grows(runs)),
+    "coarsening-helps": lambda runs: better(ablation(runs, "no-coarsening")),
+    "embedding-helps": lambda runs: better(ablation(runs, "no-embedding")),
+    "best-levels": lambda runs: best_value(runs, "figure-levels", BEST_LEVELS),
+    "too-many-levels": lambda runs: better(best_over(runs, "figure-levels", BEST_LEVELS, max)),
+    "more-channels": lambda runs: better(best_over(runs, "figure-channels", BEST_CHANNELS, min)),
+    "best-channels": lambda runs: best_value(runs, "figure-channels", BEST_CHANNELS),
+    "too-many-channels": lambda runs: better(best_over(runs, "figure-channels", BEST_CHANNELS, max)),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper that claims a result."""
+
+    place: str
+    quote: str
+    judge: str
+    """Its name in JUDGES."""
+
+
+CLAIMS = tuple(Claim(**claim) for claim in packaged("paper/claims.toml")["claim"])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A claim and what our runs say about it."""
+
+    claim: Claim
+    finding: Finding
+
+
+def verdicts_on(evidence: Evidence) -> list[Verdict]:
+    return [Verdict(claim, JUDGES[claim.judge](evidence)) for claim in CLAIMS]

@@ -9,10 +9,10 @@ from hiergcn.report import axes
 from hiergcn.report.axes import Axis
 from hiergcn.report.palette import CLASS_COLOURS, FIRST, INK, LINE, MUTED, PAPER, SECOND, VIOLET, method_colour
 from hiergcn.report.panels import Entry, Figure, Panel
-from hiergcn_experiments.collect import TABLE2, CellResult, Evidence
-from hiergcn_experiments.experiments import DATASET_TITLES, arm_title
-from hiergcn_experiments.tables import METHODS
-from hiergcn_experiments.verdicts import members, seconds
+from hiergcn_experiments.paper.claims import members
+from hiergcn_experiments.paper.evidence import TABLE2, Evidence, PaperCell
+from hiergcn_experiments.paper.experiments import DATASET_TITLES, variant_title
+from hiergcn_experiments.paper.tables import METHODS
 
 FEW = ("hgcn", "gcn", "gat", "dgcn", "appnp", "grand")
 APART = 0.22
@@ -35,7 +35,7 @@ def table2_figure(evidence: Evidence) -> Figure | None:
         if cell is None:
             return
         if cell.done:
-            _mean_and_spread(panel, place, cell, method_colour(arm), arm_title(arm))
+            _mean_and_spread(panel, place, cell, method_colour(arm), variant_title(arm))
         if cell.printed is not None:
             panel.dots(
                 [100 * cell.printed.mean], [place], INK, "star", 5, [f"the paper: {100 * cell.printed.mean:.1f} %"]
@@ -60,7 +60,7 @@ def random_figure(evidence: Evidence) -> Figure | None:
     def draw(panel: Panel, place: int, arm: str, dataset: str) -> None:
         cell = cells.get((arm, dataset))
         if cell is not None and cell.done > 1:
-            _mean_and_spread(panel, place, cell, method_colour(arm), arm_title(arm))
+            _mean_and_spread(panel, place, cell, method_colour(arm), variant_title(arm))
         else:
             panel.text(panel.x.low, place, "not run on random splits", anchor="start", dx=4)
         public = evidence.cells["table2"].get((arm, dataset, ""))
@@ -78,11 +78,11 @@ def random_figure(evidence: Evidence) -> Figure | None:
 
 
 def _by_method(
-    cells: Mapping[tuple[str, str], CellResult],
+    cells: Mapping[tuple[str, str], PaperCell],
     datasets: Sequence[str],
     draw: Callable[[Panel, int, str, str], None],
     legend: Sequence[Entry],
-    beside: Iterable[CellResult] = (),
+    beside: Iterable[PaperCell] = (),
 ) -> Figure:
     """Draw a panel per dataset with a row per method; H-GCN's rows are shaded. Axes hold the cells `beside`, too."""
     panels = []
@@ -93,7 +93,7 @@ def _by_method(
         found = [cell for cell in (*cells.values(), *beside) if cell.cell.dataset == dataset]
         values = [value for cell in found if cell.done for value in _ends(cell)]
         values += [100 * cell.printed.mean for cell in found if cell.printed is not None]
-        rows = axes.rows([arm_title(arm)[:1].upper() + arm_title(arm)[1:] for arm in arms])
+        rows = axes.rows([variant_title(arm)[:1].upper() + variant_title(arm)[1:] for arm in arms])
         x = axes.span(values, "test accuracy, %")
         panel = Panel(x, rows, title=DATASET_TITLES[dataset], height=ROW * len(arms), grid="x")
         for place, arm in enumerate(arms):
@@ -104,20 +104,20 @@ def _by_method(
     return Figure(panels, legend, columns=2)
 
 
-def _has_row(cells: Mapping[tuple[str, str], CellResult], arm: str, dataset: str) -> bool:
+def _has_row(cells: Mapping[tuple[str, str], PaperCell], arm: str, dataset: str) -> bool:
     """Return whether a method has a row in the panel of a dataset. A recipe for one dataset has none in the others."""
     ran_on = {name for one, name in cells if one == arm}
     return dataset in ran_on or len(ran_on) > 1
 
 
-def _mean_and_spread(panel: Panel, place: int, cell: CellResult, colour: str, name: str) -> None:
+def _mean_and_spread(panel: Panel, place: int, cell: PaperCell, colour: str, name: str) -> None:
     low, high = _ends(cell)
     mean = _percent(cell.accuracy.mean)
     panel.across(low, high, place, colour, 2.2)
     panel.dots([mean], [place], colour, size=4.5, tips=[f"{name}: {mean:.1f} ± {high - mean:.1f} %"])
 
 
-def _ends(cell: CellResult) -> tuple[float, float]:
+def _ends(cell: PaperCell) -> tuple[float, float]:
     mean, spread = _percent(cell.accuracy.mean), _percent(cell.accuracy.std)
     return mean - spread, mean + spread
 
@@ -149,7 +149,7 @@ def varied_figure(evidence: Evidence, experiment: str, what: str, best: dict[str
     return Figure(panels, legend, columns=2)
 
 
-def _far_below(cells: Mapping[int, CellResult], printed: float) -> int | None:
+def _far_below(cells: Mapping[int, PaperCell], printed: float) -> int | None:
     """Return the value whose mean would flatten the others into a line, if there is one."""
     ranked = sorted((_percent(cell.accuracy.mean), value) for value, cell in cells.items())
     if len(ranked) < 3:
@@ -162,7 +162,7 @@ def _percent(fraction: float | None) -> float:
     return 100 * (fraction or 0.0)
 
 
-def _error_bars(panel: Panel, x: Sequence[float], cells: Sequence[CellResult], colour: str, name: str) -> None:
+def _error_bars(panel: Panel, x: Sequence[float], cells: Sequence[PaperCell], colour: str, name: str) -> None:
     """Draw a line through the means, with error bars of one standard deviation over all runs."""
     means = [_percent(cell.accuracy.mean) for cell in cells]
     panel.line(x, means, colour)
@@ -197,14 +197,14 @@ def few_labels_figure(evidence: Evidence) -> Figure | None:
                 printed = {count: one.mean for count in counts if (one := evidence.table3(arm, str(count)).printed)}
                 means = [100 * mean for mean in printed.values()]
                 panel.line(printed, means, method_colour(arm))
-                tips = [f"{arm_title(arm)}: {mean:.1f} %" for mean in means]
+                tips = [f"{variant_title(arm)}: {mean:.1f} %" for mean in means]
                 panel.dots(printed, means, method_colour(arm), size=4, tips=tips)
                 continue
             cells = {count: cell for count in counts if (cell := evidence.table3(arm, f"{count}{end}")).done}
             places = [count + APART * (place - 2.5) for count in cells]
-            _error_bars(panel, places, list(cells.values()), method_colour(arm), arm_title(arm))
+            _error_bars(panel, places, list(cells.values()), method_colour(arm), variant_title(arm))
         panels.append(panel)
-    return Figure(panels, [Entry(arm_title(arm), method_colour(arm)) for arm in FEW], columns=3)
+    return Figure(panels, [Entry(variant_title(arm), method_colour(arm)) for arm in FEW], columns=3)
 
 
 def field_figure(evidence: Evidence) -> Figure | None:
@@ -246,7 +246,7 @@ def cost_figure(evidence: Evidence) -> Figure | None:
         "gcn_epoch": ("GCN, epoch", method_colour("gcn")),
         "gat_epoch": ("GAT, epoch", method_colour("gat")),
     }
-    points = {what: found for what in lines if (found := seconds(evidence, what)[0])}
+    points = {what: found for what in lines if (found := evidence.seconds(what)[0])}
     if not points:
         return None
     every = [point for found in points.values() for point in found]

@@ -1,0 +1,341 @@
+"""The page of spending labels well: learning curves, labels saved, coverage, precision, and verdicts."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hiergcn.evaluate.metrics import Summary
+from hiergcn.evaluate.paired import PairedDifference, paired_difference
+from hiergcn.report import axes
+from hiergcn.report.axes import Axis
+from hiergcn.report.palette import AMBER, BLUE, GREEN, OTHER, PINK, VERMILION
+from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn_experiments.experiment import Scope, Study
+from hiergcn_experiments.page import (
+    Picture,
+    Row,
+    Section,
+    Table,
+    Text,
+    Texts,
+    mean,
+    mean_and_std,
+    packaged,
+    points,
+    verdict,
+)
+from hiergcn_experiments.results import by_task
+from hiergcn_experiments.store import Record
+from hiergcn_experiments.studies import labels as study
+from hiergcn_experiments.studies.labels import (
+    ASKED,
+    AUTO,
+    CALIBRATING,
+    COVERAGE,
+    DOUBTFUL,
+    LINEAR,
+    PER_CLASS,
+    SCALE,
+    TASKS,
+)
+
+COLOURS = {"random": OTHER, "degree": PINK, "page-rank": GREEN, "k-means": AMBER, "suggest": BLUE, "rounds": VERMILION}
+TITLES = {name: name for name in COLOURS}
+TITLES |= {"page-rank": "PageRank", "rounds": f"suggest in rounds of {study.ROUND}"}
+MODELS = {"linear": "a linear model", "auto": "the automatic choice"}
+FEW = (2, 5)
+"""Labels per class for which the labels saved are averaged."""
+CLOSE = 0.02
+"""Distance of a measured coverage from what was asked that is allowed."""
+_TEXTS = Texts(packaged("studies/labels.toml"))
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Accuracies of every strategy on one task, by labels per class and draw."""
+
+    task: str
+    draws: Mapping[int, Mapping[str, Any]]
+    """By draw: accuracies by strategy, then by labels per class."""
+
+    @property
+    def title(self) -> str:
+        return TASKS[self.task].title
+
+    def accuracies(self, strategy: str, per_class: int) -> dict[tuple[int, int], float | None]:
+        """Return the accuracies by draw; a fit that failed is None."""
+        return {(draw, 0): one.get(strategy, {}).get(str(per_class)) for draw, one in self.draws.items()}
+
+    def summary(self, strategy: str, per_class: int) -> Summary:
+        return Summary(tuple(self.accuracies(strategy, per_class).values()))
+
+    def mean(self, strategy: str, per_class: int) -> float | None:
+        return self.summary(strategy, per_class).mean
+
+    def lead(self, strategy: str, over: str, per_class: int) -> PairedDifference:
+        """Return the difference of two strategies, paired by draw."""
+        ours, theirs = (self.accuracies(name, per_class) for name in (strategy, over))
+        return paired_difference(strategy, ours, over, theirs)
+
+    def saved(self, strategy: str, per_class: int) -> float | None:
+        """Return the share of labels that a strategy saves beside random nodes of the same accuracy.
+
+        The accuracy of random nodes is interpolated over the logarithm of their number. None if so many random nodes
+        as were tried are not enough.
+        """
+        wanted = self.mean(strategy, per_class)
+        sizes = sorted(int(size) for size in next(iter(self.draws.values()), {}).get("random", {}))
+        known = [(size, value) for size in sizes if (value := self.mean("random", size)) is not None]
+        if wanted is None or not known:
+            return None
+        climbing = np.maximum.accumulate([value for _, value in known])
+        if wanted > climbing[-1]:
+            return None
+        logarithms = np.log([size for size, _ in known])
+        needed = float(np.exp(np.interp(wanted, climbing + 1e-12 * np.arange(len(climbing)), logarithms)))
+        return 1.0 - per_class / needed
+
+
+def curves_of_tasks(records: Iterable[Record], name: str) -> list[Curves]:
+    """Return the learning curves of each task that has any."""
+    found = by_task(records, TASKS, name)
+    draws = {
+        task: {one.key["arguments"]["draw"]: one.result["accuracy"] for one in each} for task, each in found.items()
+    }
+    return [Curves(task, dict(sorted(each.items()))) for task, each in draws.items()]
+
+
+def sets_by_task(records: Iterable[Record], model: str, nodes: int, asked: float) -> dict[str, dict[str, Summary]]:
+    """Return coverage, mean size and accuracy of the splits of each task."""
+    found = {}
+    for task, each in by_task(records, TASKS, COVERAGE, model=model).items():
+        rows = [
+            row | {"accuracy": one.result["accuracy"]}
+            for one in each
+            for row in one.result["sets"]
+            if (row["nodes"], row["asked"]) == (nodes, asked)
+        ]
+        found[task] = {name: Summary(tuple(row[name] for row in rows)) for name in ("covered", "size", "accuracy")}
+    return found
+
+
+def _cells(curves: Iterable[Curves], sizes: Sequence[int] = PER_CLASS) -> list[tuple[Curves, int]]:
+    """Return every task with every number of labels that it has results for."""
+    return [(one, size) for one in curves for size in sizes if one.mean("random", size) is not None]
+
+
+def labels_sections(records: Sequence[Record], _quick: bool = False) -> list[Section]:
+    every = {"linear": curves_of_tasks(records, LINEAR), "auto": curves_of_tasks(records, AUTO)}
+    curves = {model: found for model, found in every.items() if found}
+    parts: list[Section | None] = [_overview(records, curves)]
+    for model, found in curves.items():
+        parts += [_curves(found, model), _saved(found, model)]
+    parts += [_coverage(records), _doubtful(records), _scale(records), _runs(records)]
+    return [part for part in parts if part is not None]
+
+
+STUDY = Study(
+    study.NAME,
+    "Spending labels well",
+    study.labels_experiments,
+    labels_sections,
+    (study.labels_linear, study.labels_auto, study.labels_coverage, study.labels_doubtful, study.labels_scale),
+)
+
+
+# Verdicts
+
+
+def _overview(records: Sequence[Record], curves: Mapping[str, Sequence[Curves]]) -> Section:
+    rows = [row for model, found in curves.items() for row in _verdicts_on_curves(found, MODELS[model])]
+    for model, title in MODELS.items():
+        sets = ((sets_by_task(records, model, CALIBRATING[0], asked), asked) for asked in ASKED)
+        rows += [_verdict_on_sets(found, asked, title) for found, asked in sets if found]
+    doubts = ((by_task(records, TASKS, DOUBTFUL, more=more), more) for more in (0, 500))
+    rows += [_verdict_on_doubts(found, more) for found, more in doubts if found]
+    if scale := [(one.key["arguments"]["nodes"], one.result["suggest"]) for one in records if one.key["name"] == SCALE]:
+        nodes, seconds = max(scale)
+        claim = f"suggest on {nodes:,} nodes after coarsening: under 120 s"
+        rows.append((claim, f"{seconds:.0f} s", verdict(seconds < 120)))
+    return _TEXTS.section("overview", Table.from_rows(("what it must show", "found", "verdict"), rows, wordy=True))
+
+
+def _verdicts_on_curves(curves: Sequence[Curves], model: str) -> list[Row]:
+    cells = _cells(curves)
+    better = sum((one.lead("suggest", "random", size).mean or 0.0) > 0 for one, size in cells)
+    decided = better >= 25 if len(cells) == 28 else None
+    claim = f"{model}: suggest better than random in at least 25 of 28 cells"
+    rows: list[Row] = [(claim, f"{better} of {len(cells)}", verdict(decided))]
+    for other in ("degree", "page-rank", "k-means"):
+        leads = [lead for one, size in cells if (lead := one.lead("suggest", other, size).mean) is not None]
+        if leads:
+            said = f"{sum(lead > 0 for lead in leads)} of {len(leads)} cells, {points(mean(leads))} on average"
+            rows.append((f"{model}: suggest better than {TITLES[other]}", said, ""))
+    saved = [value for one in curves for size in FEW if (value := one.saved("suggest", size)) is not None]
+    if saved:
+        claim = f"{model}: at 2 and 5 labels per class, a quarter saved"
+        rows.append((claim, f"{mean(saved):.0%}", verdict(mean(saved) >= 0.25)))
+    again = [(one, size) for one, size in _cells(curves, (10, 20)) if one.mean("rounds", size) is not None]
+    if again:
+        rounds = [one.lead("rounds", "suggest", size).mean or 0.0 for one, size in again]
+        said = f"{points(mean(rounds))} on average, better in {sum(lead > 0 for lead in rounds)} of {len(rounds)} cells"
+        rows.append((f"{model}: rounds better again than suggest at once", said, verdict(mean(rounds) > 0)))
+    return rows
+
+
+def _verdict_on_sets(sets: Mapping[str, Mapping[str, Summary]], asked: float, model: str) -> Row:
+    sets = {task: one for task, one in sets.items() if len(one["covered"].per_seed) >= study.SPLITS}
+    kept = 0
+    for one in sets.values():
+        covered, accuracy = one["covered"].mean or 0.0, one["accuracy"].mean or 0.0
+        kept += abs(covered - asked) <= CLOSE or (covered > asked and accuracy > asked)
+    decided = kept == len(sets) if len(sets) == len(TASKS) or kept < len(sets) else None
+    claim = (
+        f"{model}: coverage within 2 points of {asked:.0%} (above it if the predicted class alone is right more often)"
+        f", {CALIBRATING[0]} calibrating nodes"
+    )
+    said = ", ".join(f"{TASKS[task].title} {points(one['covered'].mean, False)}" for task, one in sets.items())
+    return claim, f"{kept} of {len(sets)}: {said}", verdict(decided)
+
+
+def _verdict_on_doubts(doubts: Mapping[str, Sequence[Record]], more: int) -> Row:
+    said, holds = [], True
+    for task, each in doubts.items():
+        precision = [one.result["precision"] for one in each]
+        ours, alone = (mean(one[name] for one in precision) for name in ("judged", "confidence in the label"))
+        said.append(f"{TASKS[task].title} {ours:.2f} ({ours - alone:+.2f})".replace("-", "−"))
+        holds = holds and ours >= 0.5 and ours > alone
+    claim = f"precision of doubtful labels, 20 per class{f' and {more} more' if more else ''}: 0.5 or more"
+    return f"{claim}, above confidence alone (difference)", ", ".join(said), verdict(holds)
+
+
+# Which nodes to label
+
+
+def _curves(curves: Sequence[Curves], model: str) -> Section:
+    names = [name for name in COLOURS if any(one.mean(name, size) for one, size in _cells(curves))]
+    rows: list[Row] = []
+    for one, size in _cells(curves):
+        lead = one.lead("suggest", "random", size)
+        interval = (f"{points(lead.low)} to {points(lead.high)}",) if lead.low is not None else ()
+        means = {name: value for name in names if (value := one.mean(name, size)) is not None}
+        best = max(means, key=lambda name: means[name])
+        texts = [mean_and_std(one.summary(name, size)) if name in means else "–" for name in names]
+        rows.append(
+            (
+                f"{one.title}, {size} per class",
+                *(Text(text, strong=name == best) for name, text in zip(names, texts, strict=True)),
+                Text(points(lead.mean), interval, mark="holds" if (lead.mean or 0.0) > 0 else "does-not-hold"),
+            )
+        )
+    table = Table.from_rows(("labels", *(TITLES[name] for name in names), "suggest minus random"), rows)
+    counts = sorted({len(one.draws) for one in curves})
+    draws = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    shown = Picture(f"curves-{model}", _figure(curves, names), "Accuracy by labels per class for each strategy.")
+    return _TEXTS.section(f"labels-{model}", shown, table, key=f"curves-{model}", is_experiment=True, draws=draws)
+
+
+def _figure(curves: Iterable[Curves], names: Sequence[str]) -> Figure:
+    ticks = tuple(float(size) for size in PER_CLASS)
+    sizes = Axis(1.8, 22.5, ticks, tuple(map(str, PER_CLASS)), "labels per class", log=True)
+    panels = []
+    for one in curves:
+        lines = {
+            name: {size: 100 * value for size in (*PER_CLASS, 15) if (value := one.mean(name, size)) is not None}
+            for name in names
+        }
+        shown = [
+            value for name, line in lines.items() for value in line.values() if name not in ("degree", "page-rank")
+        ]
+        lowest = min(shown) - 0.15 * (max(shown) - min(shown))
+        panel = Panel(sizes, axes.span([lowest, *shown], "accuracy, %"), title=one.title, height=200)
+        for name, line in lines.items():
+            kept = {size: value for size, value in sorted(line.items()) if value >= lowest}
+            panel.line(kept, kept.values(), COLOURS[name], TITLES[name])
+            tips = [f"{TITLES[name]}, {size} per class: {value:.1f} %" for size, value in kept.items()]
+            panel.dots(kept, kept.values(), COLOURS[name], size=4, tips=tips)
+        panels.append(panel)
+    return Figure(panels, [Entry(TITLES[name], COLOURS[name]) for name in names], columns=2)
+
+
+def _saved(curves: Sequence[Curves], model: str) -> Section:
+    sizes = PER_CLASS[:3]
+    shares = {one.title: [one.saved("suggest", size) for size in sizes] for one in curves}
+    known = ([share for share in column if share is not None] for column in zip(*shares.values(), strict=True))
+    shares["mean"] = [mean(column) if column else None for column in known]
+    rows = [(name, *("–" if one is None else f"{one:.0%}" for one in each)) for name, each in shares.items()]
+    return _TEXTS.section(f"saved-{model}", Table.from_rows(("task", *(f"{size} per class" for size in sizes)), rows))
+
+
+# Prediction sets, doubtful labels, large graphs
+
+
+def _coverage(records: Sequence[Record]) -> Section | None:
+    asked, tables = [(nodes, share) for nodes in CALIBRATING for share in ASKED], []
+    for model, title in MODELS.items():
+        found = [sets_by_task(records, model, *one) for one in asked]
+        rows = []
+        for task, first in found[0].items():
+            each = by_task(records, TASKS, COVERAGE, model=model)[task]
+            count = Counter("GPU" if one.made["device"] == "cuda" else "CPU" for one in each)
+            devices = ", ".join(name if len(count) == 1 else f"{name} {k}" for name, k in sorted(count.items()))
+            shown = (f"{mean_and_std(one[task]['covered'])}, {one[task]['size'].mean:.2f}" for one in found)
+            last = [str(len(first["covered"].per_seed)), *([devices] if model == "auto" else [])]
+            rows.append((TASKS[task].title, mean_and_std(first["accuracy"]), *shown, *last))
+        if rows:
+            columns = ["task", "accuracy", *(f"{share:.0%}, {nodes} nodes" for nodes, share in asked), "splits"]
+            columns += ["device"] if model == "auto" else []
+            tables.append(Table.from_rows(columns, rows, f"With {title}:"))
+    return _TEXTS.section(COVERAGE, *tables, is_experiment=True, limit=study.TIME_LIMIT) if tables else None
+
+
+def _doubtful(records: Sequence[Record]) -> Section | None:
+    rows: list[Row] = []
+    for more in (0, 500):
+        for task, each in by_task(records, TASKS, DOUBTFUL, more=more).items():
+            figures = [one.result for one in each]
+            precise = {
+                name: mean_and_std(Summary(tuple(one["precision"][name] for one in figures)))
+                for name in ("judged", "confidence in the label", "confidence")
+            }
+            accurate = (
+                points(mean(one["accuracy"][name] for one in figures), False)
+                for name in ("as given", "without the doubtful", "true labels")
+            )
+            rows.append(
+                (
+                    Text(TASKS[task].title, (f"{figures[0]['flipped']} of {figures[0]['labels']} flipped",)),
+                    Text(precise.pop("judged"), strong=True),
+                    *(*precise.values(), *accurate, str(len(figures))),
+                )
+            )
+    columns = (
+        *("labels", "judged by other labels", "confidence in the label", "confidence"),
+        *("accuracy as given", "without the doubtful", "true labels", "draws"),
+    )
+    return _TEXTS.section(DOUBTFUL, Table.from_rows(columns, rows), is_experiment=True) if rows else None
+
+
+def _scale(records: Iterable[Record]) -> Section | None:
+    found = sorted((one.key["arguments"]["nodes"], one.result) for one in records if one.key["name"] == SCALE)
+    rows = [
+        (f"{nodes:,}", f"{one['edges']:,}", f"{one['coarsen']:.1f}", f"{one['suggest']:.1f}") for nodes, one in found
+    ]
+    table = Table.from_rows(("nodes", "edges", "coarsening, s", "suggest, s"), rows)
+    return _TEXTS.section(SCALE, table, is_experiment=True) if rows else None
+
+
+def _runs(records: Sequence[Record]) -> Section:
+    failures = [
+        f"{one.key['arguments']['task']}, draw {one.key['arguments']['draw']}, {failure}"
+        for one in records
+        if one.key["name"] == AUTO
+        for failure in one.result.get("failures", ())
+    ]
+    planned = Counter(job.name for part in study.labels_experiments(Scope()) for job in part.measurements)
+    done = Counter(one.key["name"] for one in records)
+    have = ", ".join(f"{name} {done[name]} of {count}" for name, count in planned.items())
+    return _TEXTS.section("unfinished", notes=failures, have=have, failed=len(failures))
