@@ -58,47 +58,47 @@ class Kernel:
     def compiled(self) -> Callable[..., Any]:
         """The function, compiled when it is first called; the machine code is cached on disk if possible.
 
-        That of a function which only other kernels call is part of theirs.
+        That of a function which only other kernels call is part of theirs. Numba looks at a function's own file alone:
+        the name tells versions of all files apart.
         """
-        own = self.function
-        names = own.__globals__ | {name: one.compiled for name, one in self._called.items()}
-        function = update_wrapper(FunctionType(own.__code__, names, own.__name__), own)
+        import numba
+
+        called = {name: kernel.compiled for name, kernel in self._called.items()}
+        plain = self.function
+        function = update_wrapper(FunctionType(plain.__code__, plain.__globals__ | called, plain.__name__), plain)
         function.__qualname__ += f"_{_digest(self.files)}"
         inner = self.plain is None
-        return _compiled(function, inner, forceinline=inner)
+        options: dict[str, Any] = {
+            "nogil": True,
+            "forceinline": inner,
+            "no_cpython_wrapper": inner,
+            "no_cfunc_wrapper": True,
+        }
+        try:
+            made: Callable[..., Any] = numba.njit(cache=not inner, **options)(function)
+        except RuntimeError:  # numba has no folder to cache in: compile once per process
+            made = numba.njit(**options)(function)
+        return made
 
     @property
     def files(self) -> frozenset[str]:
         """The files that its machine code is made of: its own and those of all that it calls."""
-        own = frozenset({__file__, self.function.__code__.co_filename})
-        return own.union(*(one.files for one in self._called.values()))
+        files = frozenset({__file__, self.function.__code__.co_filename})
+        return files.union(*(kernel.files for kernel in self._called.values()))
 
     @property
     def _called(self) -> dict[str, "Kernel"]:
-        named = {name: self.function.__globals__.get(name) for name in self.function.__code__.co_names}
-        return {name: one for name, one in named.items() if isinstance(one, Kernel)}
+        values = {name: self.function.__globals__.get(name) for name in self.function.__code__.co_names}
+        return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 
 @cache
 def _digest(files: frozenset[str]) -> str:
-    """Return what tells versions of these files apart: numba itself looks at a function's own file alone."""
     return sha256(b"".join(Path(file).read_bytes() for file in sorted(files) if Path(file).exists())).hexdigest()[:8]
 
 
-def _compiled(function: Callable[..., Any], inner: bool, **options: Any) -> Callable[..., Any]:
-    """Return the function, compiled when it is first called; only compiled functions call an `inner` one."""
-    import numba
-
-    options |= {"nogil": True, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}  # entries that no one uses
-    try:
-        made: Callable[..., Any] = numba.njit(cache=not inner, **options)(function)
-    except RuntimeError:  # numba has no folder to cache in: compile once per process
-        made = numba.njit(**options)(function)
-    return made
-
-
 def _entries(given: Iterable[Any]) -> int:
-    return sum(_entries(one) if isinstance(one, tuple) else np.size(one) for one in given)
+    return sum(_entries(value) if isinstance(value, tuple) else np.size(value) for value in given)
 
 
 @overload

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.model.ops import cpu
-from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
+from hiergcn.model.ops.dropout import Mask, ReplicaGenerator, RowSubset, dropout
 from hiergcn.model.ops.replicas import vmap
 
 
@@ -65,13 +65,9 @@ def test_replicas_drop_different_entries_of_shared_values() -> None:
         assert torch.equal(dropped, dropout(values, 0.5, torch.Generator().manual_seed(seed)))
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("limit", [-32768, -20_000, 32_767])  # all entries are dropped, some, next to none
-def test_kept_entries_are_those_of_the_whole_matrix(monkeypatch: pytest.MonkeyPatch, threads: int, limit: int) -> None:
-    """Threads write their rows side by side; the last entries of a thread's rows may be dropped."""
-    monkeypatch.setattr(cpu, "_SMALL", 4)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    rng = np.random.default_rng(threads)
+def test_kept_entries_are_those_of_the_whole_matrix(limit: int) -> None:
+    rng = np.random.default_rng(0)
     left = sp.random_array((50, 30), density=0.2, rng=rng, dtype=np.float32).tocsr()
     right = rng.standard_normal((50, 3)).astype(np.float32)
     bits, beside = cpu.random_bits(1, left.nnz), cpu.random_bits(2, right.size)
@@ -110,10 +106,12 @@ def test_dropout_is_that_of_its_random_bits(
     index = None if rows is None else torch.tensor(rows)
     bits = cpu.random_bits(2**63 + 5, 50 * width)[: 50 * width].view(50, width)
     bits = bits if index is None else bits[index]
-    values, mask = torch.randn(len(bits), width), (index, 2**63 + 5, 1234, 1.7)
-    expected = torch.where(bits < 1234, values * torch.tensor(1.7), 0.0)
+    subset = None if index is None else RowSubset(index, 50)
+    mask = Mask(2**15 + 1234, 50 * width, (2**63 + 5,), rows=subset)
+    values = torch.randn(len(bits), width)
+    expected = torch.where(bits < mask.limit, values * torch.tensor(mask.scale), 0.0)
     for loaded in (True, False):
         monkeypatch.setattr(cpu, "_is_loaded", lambda _, loaded=loaded: loaded)
-        left, right = cpu.dropout_split(values, 6, *mask)
-        assert torch.equal(torch.cat([left, right], dim=1), expected)
-        assert torch.equal(cpu.dropout_concat(values[:, :6], values[:, 6:], *mask), expected)
+        assert torch.equal(mask.dropped(values), expected)
+        assert torch.equal(torch.cat(mask.split(values, 6), dim=1), expected)
+        assert torch.equal(mask.concat(values[:, :6], values[:, 6:]), expected)

@@ -44,17 +44,12 @@ def in_threads(
 
     All ranges have the length `part`. Without it there are several ranges per thread, as rows differ in their work.
     """
-    threads = threads_for(work)
+    threads = torch.get_num_threads() if work >= _SMALL else 1
     if threads == 1 and part is None:
         function(*given, 0, length)
         return
     step = -(-length // (_RANGES * threads)) if part is None else part
     run_over(list(pairwise([*range(0, length, max(step, 1)), length])), partial(function, *given), threads)
-
-
-def threads_for(work: int) -> int:
-    """Return torch's number of threads, or 1 if there is little work, in multiplications."""
-    return torch.get_num_threads() if work >= _SMALL else 1
 
 
 @kernel(plain=None)
@@ -202,83 +197,43 @@ def random_bits(seed: int, n: int) -> Tensor:
 
 
 @kernel(plain=0)
-def _count_kept(
-    row_start: Integers,
-    bits: npt.NDArray[np.int16],
-    right_bits: npt.NDArray[np.int16],
-    p: int,
-    limit: int,
-    rows: int,
-    first: Integers,
-    start: int,
-    stop: int,
-) -> None:
-    limit16, count = np.int16(limit), 0
-    for e in range(np.uint64(row_start[start]), np.uint64(row_start[stop])):
-        count += bits[e] < limit16
-    for e in range(np.uint64(start * p), np.uint64(stop * p)):
-        count += right_bits[e] < limit16
-    first[start // rows + 1] = count
-
-
-@kernel(plain=0)
 def _kept_entries(
-    row_start: Integers,
-    column: Integers,
-    values: Floats,
+    matrix: tuple[Integers, Integers, Floats],
     bits: npt.NDArray[np.int16],
     right: Floats,
     right_bits: npt.NDArray[np.int16],
     width: int,
     limit: int,
     scale: float,
-    rows: int,
-    first: Integers,
-    new_start: Integers,
-    new_column: Integers,
-    new_values: Floats,
-    start: int,
-    stop: int,
+    new: tuple[Integers, Integers, Floats],
 ) -> None:
-    """Write the entries of some rows from their first place on, which is known for every `rows` of them."""
-    factor, limit16, p = values.dtype.type(scale), np.int16(limit), np.uint64(right.shape[1])
-    count, end = np.uint64(first[start // rows]), np.uint64(first[start // rows + 1])
-    for i in range(np.uint64(start), np.uint64(stop)):
+    row_start, column, values = matrix
+    new_start, new_column, new_values = new
+    factor, limit16, p, count = values.dtype.type(scale), np.int16(limit), np.uint64(right.shape[1]), np.uint64(0)
+    for i in range(np.uint64(len(right))):  # an entry that is dropped is overwritten by the next one
         new_start[i] = count
         for e in range(np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])):
-            if count < end:  # also if this entry is dropped: the next one overwrites it
-                new_column[count] = column[e]
-                new_values[count] = values[e] * factor
+            new_column[count] = column[e]
+            new_values[count] = values[e] * factor
             count += np.uint64(bits[e] < limit16)
         for k in range(p):
-            if count < end:
-                new_column[count] = np.uint64(width) + k
-                new_values[count] = right[i, k] * factor
+            new_column[count] = np.uint64(width) + k
+            new_values[count] = right[i, k] * factor
             count += np.uint64(right_bits[i * p + k] < limit16)
-    new_start[stop] = count
+    new_start[len(right)] = count
 
 
 def kept_entries(
     matrix: sp.csr_array, bits: Tensor, right: Tensor, right_bits: Tensor, limit: int, scale: float
 ) -> sp.csr_array:
     """Return [sparse matrix ‖ right] without the entries that dropout would make 0."""
-    row_start, column, values, beside = matrix.indptr, matrix.indices, matrix.data, array_of(right)
-    (n, width), p = matrix.shape, beside.shape[1]
-    most = len(values) + beside.size
-    threads = threads_for(most * _ENTRY)
-    rows = -(-n // threads)
-    first = np.zeros(-(-n // rows) + 1, dtype=np.int64)
-    if threads == 1:
-        first[1] = most  # enough
-    else:
-        counted = row_start, bits.numpy(), right_bits.numpy(), p, limit, rows, first
-        in_threads(_count_kept, counted, n, most * _ENTRY, part=rows)
-        first.cumsum(out=first)
-    new = np.empty_like(row_start), np.empty(first[-1], dtype=column.dtype), np.empty(first[-1], dtype=values.dtype)
-    given = row_start, column, values, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, rows, first
-    in_threads(_kept_entries, (*given, *new), n, most * _ENTRY, part=rows)
+    beside, (n, width) = array_of(right), matrix.shape
+    most = matrix.nnz + beside.size + 1
+    new = np.empty_like(matrix.indptr), np.empty(most, matrix.indices.dtype), np.empty(most, matrix.data.dtype)
+    parts = matrix.indptr, matrix.indices, matrix.data
+    _kept_entries(parts, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, new)
     count = int(new[0][-1])
-    return sp.csr_array((new[2][:count], new[1][:count], new[0]), shape=(n, width + p))
+    return sp.csr_array((new[2][:count], new[1][:count], new[0]), shape=(n, width + beside.shape[1]))
 
 
 @kernel(plain=None)
@@ -322,51 +277,10 @@ def dropout_concat(
     if n * width < _FEW and not _is_loaded(_dropout_concat):
         factors = _factors(rows, seed, limit, scale, n, width, left.dtype)
         return torch.cat([left, right], dim=1, out=out).mul_(factors)
-    arrays = array_of(left), array_of(right), _places(rows), np.uint64(seed), limit, scale, out.numpy()
+    places = _ALL if rows is None else rows.numpy()
+    arrays = array_of(left), array_of(right), places, np.uint64(seed), limit, scale, out.numpy()
     in_threads(_dropout_concat, arrays, n, out.numel() * _ENTRY)
     return out
-
-
-@kernel(plain=0)
-def _dropout_split(
-    values: Floats,
-    rows: Integers,
-    seed: np.uint64,
-    limit: int,
-    scale: float,
-    left: Floats,
-    right: Floats,
-    start: int,
-    stop: int,
-) -> None:
-    factor, zero, limit16 = values.dtype.type(scale), values.dtype.type(0.0), np.int16(limit)
-    d, width = np.uint64(left.shape[1]), np.uint64(values.shape[1])
-    words = np.empty(values.shape[1] // 4 + 2, dtype=np.uint64)
-    bits = words.view(np.int16)
-    for i in range(np.uint64(start), np.uint64(stop)):
-        at = _hash_entries(seed, np.uint64(rows[i] if rows.size else i) * width, words)
-        for k in range(d):
-            left[i, k] = values[i, k] * factor if bits[at + k] < limit16 else zero
-        for k in range(d, width):
-            right[i, k - d] = values[i, k] * factor if bits[at + k] < limit16 else zero
-
-
-def dropout_split(
-    values: Tensor, d: int, rows: Tensor | None, seed: int, limit: int, scale: float
-) -> tuple[Tensor, Tensor]:
-    """Return the first d columns of dropout of the values, and the others."""
-    n, width = values.shape
-    if n * width < _FEW and not _is_loaded(_dropout_split):
-        dropped = values * _factors(rows, seed, limit, scale, n, width, values.dtype)
-        return dropped[:, :d], dropped[:, d:]
-    left, right = (torch.empty((n, columns), dtype=values.dtype) for columns in (d, width - d))
-    arrays = array_of(values), _places(rows), np.uint64(seed), limit, scale, left.numpy(), right.numpy()
-    in_threads(_dropout_split, arrays, n, values.numel() * _ENTRY)
-    return left, right
-
-
-def _places(rows: Tensor | None) -> Integers:
-    return _ALL if rows is None else rows.numpy()
 
 
 def _factors(

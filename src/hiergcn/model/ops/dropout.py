@@ -88,7 +88,8 @@ class Mask:
     def split(self, values: Tensor, columns: int) -> tuple[Tensor, Tensor]:
         """Return the first columns of the values with dropout, and the others: the gradients of `concat`."""
         if self.seeds:
-            return cpu.dropout_split(values, columns, self._index, self.seeds[0], self.limit, self.scale)
+            dropped = self.dropped(values)
+            return dropped[:, :columns], dropped[:, columns:]
         left, right = triton_kernels().dropout_split(values, columns, *self._for_kernels())
         return left, right
 

@@ -14,7 +14,8 @@ that the channels of an output column are neighbours.
              goes into reading and writing it: it is written once, and only if a gradient is needed
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, TypeGuard
 
 import torch
@@ -381,26 +382,25 @@ def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: A
     """Return `layer(*inputs)` with activation checkpointing (Chen et al., 2016): backward computes it again.
 
     The layer draws from the generator alone, which is set back for the second pass: dropout draws the same masks.
+    Without a generator it draws from torch's global state, which torch sets back itself.
     """
-    result: Tensor
-    if generator is None:  # the layer draws from torch's global state, which torch sets back itself
-        result = checkpoint(layer, *inputs, use_reentrant=False)
-        return result
-    assert isinstance(generator, torch.Generator)  # replicas do not recompute
-    before = generator.get_state()
-    passes = 0
+    assert not isinstance(generator, ReplicaGenerator)  # replicas do not recompute
+    before = None if generator is None else generator.get_state()
 
-    def run(*inputs: Any) -> Tensor:
-        nonlocal passes
-        passes += 1
-        if passes == 1:
-            return layer(*inputs)
+    @contextmanager
+    def set_back() -> Iterator[None]:
+        if generator is None or before is None:
+            yield
+            return
         now = generator.get_state()
         generator.set_state(before)
         try:
-            return layer(*inputs)
+            yield
         finally:
             generator.set_state(now)
 
-    result = checkpoint(run, *inputs, use_reentrant=False, preserve_rng_state=False)
+    result: Tensor = checkpoint(
+        layer, *inputs, use_reentrant=False, preserve_rng_state=generator is None,
+        context_fn=lambda: (nullcontext(), set_back()),
+    )  # fmt: skip
     return result
