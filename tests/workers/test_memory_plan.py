@@ -17,7 +17,6 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.build import build_method
-from hiergcn.model.memory_cost import WORD
 from hiergcn.model.ops.cpu_propagation import Spread
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
@@ -110,12 +109,6 @@ def held_between_passes(graph: Graph, split: Split, settings: Settings, hierarch
     return sum(kept.values())
 
 
-def test_batches_and_recomputation_need_less(graph: Graph) -> None:
-    whole = plan_memory(graph, PAPER).kept
-    assert plan_memory(graph, changed(batches=4)).kept == pytest.approx(whole / 4, rel=0.01)
-    assert plan_memory(graph, changed(recompute=True)).kept < 0.5 * whole
-
-
 def sized(nodes: int, edges: int) -> Any:
     """Return the sizes of a graph, without its arrays."""
     return SimpleNamespace(
@@ -136,25 +129,21 @@ def sized(nodes: int, edges: int) -> Any:
         ("grand", "default", {"batch_norm": True}, 11_444_000),
         ("gcn", "default", {}, 1_624_000),
         ("gat", "default", {}, 19_672_000),
+        ("hgcn", "paper", {"batches": 64}, 3_159_770),
+        (
+            "hgcn",
+            "paper",
+            {"batches": 64, "networks": 4},
+            3_159_770,
+        ),  # batches keep little: validation needs the most memory
+        ("hgcn-plus", "plus", {"components": 8}, 5_449_724),
+        ("hgcn-plus", "plus", {"components": 100}, 7_289_724),
+        ("hgcn-plus", "plus", {"components": 500}, 7_289_724),  # there are 100 columns
     ],
 )
 def test_planned_bytes(method: str, preset: str, changes: dict[str, object], planned: int) -> None:
     """These were compared with measured peaks (benchmarks/memory.py): measure again before changing them."""
     assert plan_memory(sized(1000, 5000), settings_for(method, preset).override(changes)).total == planned
-
-
-@pytest.mark.parametrize(
-    ("nodes", "edges", "least", "most"), [(1_000_000, 9_000_000, 4, 10), (5_000_000, 49_000_000, 20, 40)]
-)
-def test_plan_of_large_graphs_is_near_measured_peaks(nodes: int, edges: int, least: float, most: float) -> None:
-    """The bounds are in gigabytes."""
-    assert least < plan_memory(sized(nodes, edges), PAPER).total / 1e9 < most
-
-
-def test_plan_holds_the_whole_graph_and_one_batch(graph: Graph) -> None:
-    whole, few, many = (plan_memory(graph, changed(batches=count)).structure for count in (1, 2, 64))
-    assert few < 1.6 * whole
-    assert many < 1.05 * whole
 
 
 def test_plan_without_a_hierarchy_is_about_the_same(graph: Graph) -> None:
@@ -178,12 +167,6 @@ def test_too_large_a_fit_is_refused_with_a_remedy(graph: Graph, free: Callable[[
     free(1000)
     with pytest.raises(InputError, match="or a machine with more"):
         planned_to_fit(graph, flat, hierarchy, CPU)
-
-
-def test_full_batch_validation_keeps_nothing(graph: Graph) -> None:
-    """Batches keep little, so that validation needs the most memory: as much with several networks as with one."""
-    one, four = (plan_memory(graph, changed(batches=64, networks=networks)) for networks in (1, 4))
-    assert one.kept + one.working == four.kept + four.working
 
 
 @pytest.mark.parametrize("preset", ["plus", "paper"])
@@ -239,19 +222,6 @@ def test_the_plan_is_an_event(graph: Graph, split: Split) -> None:
     fit(graph, split, changed(epochs=1), [0], device="cpu", on_event=events.append)
     planned = [event.memory for event in events if isinstance(event, MemoryPlanned)]
     assert planned == [plan_memory(graph, PAPER, coarsen(graph.adjacency, 4)).on_device]
-
-
-def test_attention_needs_more_than_convolution(graph: Graph) -> None:
-    plain, attentive = (plan_memory(graph, settings_for(method)).total for method in ("gcn", "gat"))
-    assert WORD * 50 * 3000 < plain < attentive
-
-
-def test_few_components_need_less_and_more_than_columns_no_more(graph: Graph) -> None:
-    few, all_of_them, too_many = (
-        plan_memory(graph, settings_for("hgcn-plus").override({"components": components})).on_device
-        for components in (8, 50, 500)
-    )
-    assert few < all_of_them == too_many
 
 
 def test_dense_features_that_are_mostly_zeros_count_as_the_sparse_ones_that_they_become() -> None:

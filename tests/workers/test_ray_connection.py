@@ -224,7 +224,7 @@ def test_a_cluster_that_is_started_is_told_and_ends(commands: Commands) -> None:
 
 
 class FakeRay:
-    """A Ray that connects, or does not."""
+    """A Ray that connects, or does not: the first `times` times."""
 
     exceptions = ray.exceptions
 
@@ -261,26 +261,21 @@ def test_an_address_where_nothing_answers_is_an_error_at_once() -> None:
     assert not fake.addresses
 
 
-def test_the_address_of_the_environment_is_used(listening: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = FakeRay()
+def test_the_address_is_that_of_the_environment_or_of_this_machine(
+    listening: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A cluster of this machine that has died is replaced with a note."""
+    fake, notes, dead = FakeRay(), list[str](), f"127.0.0.1:{free_port()}"
     monkeypatch.setenv("RAY_ADDRESS", listening)
     assert connect(fake, None, None, pytest.fail)
     assert connect(fake, f"ray://{listening}", None, pytest.fail)
-    assert fake.addresses == [listening, f"ray://{listening}"]
-
-
-def test_a_cluster_that_died_is_replaced_with_a_note(
-    listening: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    dead = f"127.0.0.1:{free_port()}"
-    fake, notes = FakeRay(), list[str]()
+    monkeypatch.delenv("RAY_ADDRESS")
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     (tmp_path / "ray").mkdir()
     for found in (dead, listening, ""):
         (tmp_path / "ray" / "ray_current_cluster").write_text(found)
         connect(fake, None, None, notes.append)
-    assert fake.addresses == ["local", None, "local"]
+    assert fake.addresses == [listening, f"ray://{listening}", "local", None, "local"]
     assert notes == [
         f"Nothing answers at {dead}, the last Ray cluster of this machine; started one on this machine, 1 CPU.",
         "No Ray cluster found; started one on this machine, 1 CPU.",
@@ -290,25 +285,20 @@ def test_a_cluster_that_died_is_replaced_with_a_note(
         connect(fake, None, None, pytest.fail)
 
 
-def test_a_server_of_ray_client_that_does_not_start_is_tried_again(listening: str) -> None:
+def test_why_there_is_no_connection_is_told(listening: str) -> None:
+    """A server of Ray Client that does not start is tried again before."""
     failed = ConnectionAbortedError("RuntimeError: Starting Ray client server failed. See its log.")
     fake = FakeRay(failed, times=2)
     assert connect(fake, f"ray://{listening}", None, pytest.fail)
     assert len(fake.addresses) == 3
-    with pytest.raises(InputError, match=r"Ray says: RuntimeError: Starting Ray client server failed\."):
-        connect(FakeRay(failed), f"ray://{listening}", None, pytest.fail)
-
-
-def test_other_versions_and_unknown_errors_are_told(listening: str) -> None:
-    def told(error: Exception) -> str:
+    there = "The cluster was started with:\n    Ray: 2.50.0\n    Python: 3.12.1\n"
+    for error, reason in {
+        failed: "Ray says: RuntimeError: Starting Ray client server failed. See its log.",
+        ConnectionError("anything\nelse"): "Ray says: anything else",
+        ray.exceptions.AuthenticationError("no authentication token was found"): "It asks for its token. Set RAY_AUTH",
+        RuntimeError(f"Version mismatch: {there}"): "It has other versions than this machine: The cluster was started "
+        "with: Ray: 2.50.0 Python: 3.12.1. Install the same versions of Ray and Python.",
+    }.items():
         with pytest.raises(InputError) as raised:
             connect(FakeRay(error), listening, None, pytest.fail)
-        return str(raised.value).removeprefix(f"No connection to the Ray cluster at {listening}. ")
-
-    there = "The cluster was started with:\n    Ray: 2.50.0\n    Python: 3.12.1\n"
-    assert told(RuntimeError(f"Version mismatch: {there}")) == (
-        "It has other versions than this machine: The cluster was started with: Ray: 2.50.0 Python: 3.12.1. "
-        "Install the same versions of Ray and Python."
-    )
-    assert told(ray.exceptions.AuthenticationError("no authentication token was found")).startswith("It asks for its")
-    assert told(ConnectionError("anything\nelse")) == "Ray says: anything else"
+        assert str(raised.value).startswith(f"No connection to the Ray cluster at {listening}. {reason}")

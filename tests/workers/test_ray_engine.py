@@ -12,7 +12,6 @@ from ray_units import misbehaving
 
 from hiergcn.comparison.compare import compare
 from hiergcn.comparison.method_scores import CompareEvent, Comparison, MethodDone, RunDone
-from hiergcn.comparison.tune import tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -21,9 +20,6 @@ from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.workers import ray_cluster
 from hiergcn.workers.pool import Engine, Reply, Request
 from hiergcn.workers.ray_cluster import RayEngine
-from hiergcn_experiments.experiment import Experiment, Measurement, Variant
-from hiergcn_experiments.runner import JobDone, jobs_of, run_jobs
-from hiergcn_experiments.store import Store
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hiergcn[ray]'.")
 pytest.importorskip("ray.cluster_utils")
@@ -128,34 +124,6 @@ def test_seeds_of_a_fit_are_those_of_this_process(engine: RayEngine, graph: Grap
     assert np.array_equal(there.probabilities, here.probabilities)
     assert there.history.equals(here.history)
     assert there.device == "cpu"
-
-
-def test_trials_are_those_of_local_processes(engine: RayEngine, graph: Graph, split: Split, tmp_path: Path) -> None:
-    pytest.importorskip("optuna")
-    found = {}
-    for name, where in (("ray", engine), ("inline", Engine(0))):
-        given: dict[str, Any] = {"settings": quick("mlp"), "trials": 4, "seeds": [0], "device": "cpu", "workers": 2}
-        trials = tune(graph, split, tmp_path / name, engine=where, **given).trials
-        found[name] = [(one.settings, one.accuracy, one.loss) for one in trials]
-    assert found["ray"] == found["inline"]
-
-
-def test_the_driver_writes_the_store(engine: RayEngine, tmp_path: Path) -> None:
-    arm = Variant("mlp", "mlp", changes={"hidden": 4})
-    jobs = jobs_of([Experiment("small", "", "", (arm,), ("cora",), seeds=3, most_epochs=2)])
-    bad = Measurement("nothing_of_that_name")
-    told: list[str] = []
-
-    def on_event(event: object) -> None:
-        if isinstance(event, JobDone):
-            told.append(event.record.id)
-
-    summary = run_jobs([*jobs, bad], Store(tmp_path / "ray"), engine=engine, on_event=on_event)
-    assert (summary.done, len(set(told))) == (3, 3)
-    assert "KeyError" in summary.failures["nothing_of_that_name"]
-    run_jobs(jobs, Store(tmp_path / "local"), engine=Engine(0))
-    found, local = ({one.id: one.result for one in Store(tmp_path / name).records()} for name in ("ray", "local"))
-    assert found == local
 
 
 def test_ctrl_c_keeps_finished_methods_and_frees_the_workers(engine: RayEngine, graph: Graph, split: Split) -> None:
