@@ -41,14 +41,7 @@ def encoded_like(graph: Graph, columns: Sequence[FeatureColumn], n_features: int
         return replace(graph, features=moved, columns=tuple(known))
     table = replace(graph.feature_table, columns=tuple(graph.columns or own)).frame()
     found = read_features(table, Origin(graph.name), known)
-    return replace(
-        graph,
-        features=found.matrix,
-        columns=found.columns,
-        missing=found.missing,
-        texts=found.texts,
-        notes=(*graph.notes, *found.notes),
-    )
+    return replace(graph, **found.fields(), notes=(*graph.notes, *found.notes))
 
 
 def _alike(own: Sequence[FeatureColumn], known: Sequence[FeatureColumn]) -> bool:

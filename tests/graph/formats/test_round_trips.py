@@ -15,32 +15,24 @@ from hiergcn.graph import Graph
 quick = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.parametrize("form", ["npz", "networkx", "graphml"])
 @quick
-@given(graphs())
-def test_npz_keeps_everything(tmp_path: Path, graph: Graph) -> None:
-    graph.to_npz(tmp_path / "g.npz")
-    again = Graph.from_npz(tmp_path / "g.npz")
-    assert_same(graph, again)
-    assert again.notes == graph.notes
-    assert [path.name for path in tmp_path.iterdir()] == ["g.npz"]
-
-
-@quick
-@given(graphs())
-def test_networkx_keeps_everything(graph: Graph) -> None:
+@given(graph=graphs())
+def test_everything_is_kept(tmp_path: Path, form: str, graph: Graph) -> None:
+    path = tmp_path / f"g.{form}"
+    if form == "npz":
+        graph.to_npz(path)
+        assert Graph.from_npz(path).notes == graph.notes
+        assert_same(graph, Graph.from_npz(path))
+        return
     if graph.labels is not None:
         assume(graph.labelled.size)
-    assert_same(graph, Graph.from_networkx(graph.to_networkx()))
-
-
-@quick
-@given(graphs())
-def test_graphml_keeps_everything(tmp_path: Path, graph: Graph) -> None:
-    if graph.labels is not None:
-        assume(graph.labelled.size)
-    graph.to_graphml(tmp_path / "g.graphml")
-    assert_same(graph, Graph.from_graphml(tmp_path / "g.graphml"))
-    assert [path.name for path in tmp_path.iterdir()] == ["g.graphml"]
+    if form == "networkx":
+        assert_same(graph, Graph.from_networkx(graph.to_networkx()))
+        return
+    graph.to_graphml(path)
+    assert_same(graph, Graph.from_graphml(path))
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 @quick

@@ -2,9 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-from hiergcn.graph.tables import text_files
 from hiergcn.graph.tables.csv_files import CsvGraph, read_csv
 from hiergcn.graph.tables.findings import column_roles, findings, label_counts, understood
 
@@ -99,47 +96,3 @@ def test_what_each_column_becomes(tmp_path: Path) -> None:
         "none": "nothing: it is empty",
         "kind": "2 features (category)",
     }
-
-
-LONG = [
-    "source,target\na,b\nb , c\n007,7\n",
-    "year,target,source,weight\n1,b,a,2\n2,c,b,3\n",
-    'source,target\n"a,1","b ""x"""\n"b ""x""",c\n',
-    "\ufeffsource;target\r\na;b\r\n\r\nb;c\r\n",
-    "1\t2\n2\t3\n3\t1\n",
-    'source,target\n"a\nb",c\nc,d\n',
-]
-
-
-@pytest.mark.parametrize("edges", LONG)
-def test_long_files_are_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str) -> None:
-    short = read(tmp_path, edges, None).graph
-    calls = []
-    reader = text_files.Layout.read_by_arrow
-
-    def spied(*given: object, **named: object) -> object:
-        calls.append(reader(*given, **named))  # type: ignore[arg-type]
-        return calls[-1]
-
-    monkeypatch.setattr(text_files, "LONG", 0)
-    monkeypatch.setattr(text_files.Layout, "read_by_arrow", spied)
-    long = read(tmp_path, edges, None).graph
-    assert calls[0] is not None
-    assert long.ids.tolist() == short.ids.tolist()
-    assert long.adjacency.toarray().tolist() == short.adjacency.toarray().tolist()
-    assert long.notes == short.notes
-
-
-@pytest.mark.parametrize(
-    "edges", ["source,target,weight\na,b,1\nb,c,x\n", "source,target,weight\na,b,1\nb,c,\n", "source,target\na,b\nb,\n"]
-)
-def test_long_files_are_refused_with_the_same_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edges: str
-) -> None:
-    sentences = []
-    for size in (text_files.LONG, 0):
-        monkeypatch.setattr(text_files, "LONG", size)
-        with pytest.raises(ValueError, match="row 3, column") as caught:
-            read(tmp_path, edges, None)
-        sentences.append(str(caught.value))
-    assert sentences[0] == sentences[1]

@@ -19,7 +19,7 @@ from scipy.io import mmwrite
 
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph import Graph
-from hiergcn.graph.tables.csv_files import graph_name, read_csv
+from hiergcn.graph.tables.csv_files import read_csv
 from hiergcn.graph.tables.findings import understood
 
 EDGES = pd.DataFrame({"source": ["a", "b", "c", "NA"], "target": ["b", "c", "NA", "a"], "weight": [1.0, 2.5, 1.0, 3.0]})
@@ -241,10 +241,6 @@ def test_excel_without_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(MissingPackageError, match=r"Excel workbook, which needs openpyxl; run pip install openpyxl"):
         Graph.from_csv(tmp_path / "e.xlsx")
-
-
-def test_names_of_graphs(tmp_path: Path) -> None:
-    assert graph_name("web.txt.zst") == graph_name("web.mtx") == graph_name("web.parquet") == "web"
 
 
 class TestDuckDB:

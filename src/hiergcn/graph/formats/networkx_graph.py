@@ -9,6 +9,7 @@ there. A GraphML file that declares entities or a document type is refused unrea
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from os import PathLike
@@ -52,7 +53,13 @@ def graph_from_networkx(
     nodes = [attributes for _, attributes in g.nodes(data=True)]
     if not nodes:
         raise InputError("The NetworkX graph has no nodes; add at least one.")
-    ids, notes = _ids(list(g))
+    notes: list[str] = []
+    ids = np.array([str(node) for node in g], dtype=object)
+    if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in g):
+        with suppress(OverflowError):
+            ids = np.array(list(g), dtype=np.int64)
+    if ids.dtype == object and not all(isinstance(node, str) for node in g):  # such as pairs of numbers
+        notes.append("nodes that are neither all whole numbers nor all text are named by their text")
     unknown = options.get("unknown")
     target = _attribute(nodes, options.get("target"), "its target", (TARGETS,) if TARGETS in g.graph else ())
     label = None if target else _attribute(nodes, options.get("label"), "its label", LABEL)
@@ -89,14 +96,11 @@ def graph_from_networkx(
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
     name = name or str(g.graph.get("name") or "graph")
-    graph = Graph.from_edges(
-        *_edges(g, weight), len(ids), features=table.matrix, labels=numbers, ids=ids, class_names=class_names, name=name
-    )
+    graph = Graph.from_edges(*_edges(g, weight), len(ids), labels=numbers, ids=ids, class_names=class_names, name=name)
     notes = [*graph.notes, *notes]
-    columns = table.columns if table.matrix is not None else ()
     if targets is not None:
         graph = graph.with_targets(targets, str(g.graph.get(TARGETS) or target))
-    return replace(graph, notes=tuple(notes), columns=columns, missing=table.missing, texts=table.texts, split=split)
+    return replace(graph, **table.fields(), notes=tuple(notes), split=split)
 
 
 def networkx_of(graph: Graph) -> Any:
@@ -130,19 +134,6 @@ def networkx_of(graph: Graph) -> Any:
     else:
         g.add_weighted_edges_from(zip(*ends, upper.data.tolist(), strict=True))
     return g
-
-
-def _ids(nodes: list[Any]) -> tuple[NDArray[Any], list[str]]:
-    """Return whole numbers or text as they are, other values, such as pairs of numbers, as text; and notes."""
-    if all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes):
-        try:
-            return np.array(nodes, dtype=np.int64), []
-        except OverflowError:
-            pass
-    texts = np.array([str(node) for node in nodes], dtype=object)
-    if all(isinstance(node, str) for node in nodes):
-        return texts, []
-    return texts, ["nodes that are neither all whole numbers nor all text are named by their text"]
 
 
 def _attribute(nodes: list[dict[Any, Any]], wanted: str | None, role: str, usual: Sequence[str]) -> str | None:
@@ -237,19 +228,28 @@ def graph_from_graphml(
     except (nx.NetworkXException, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{error!s:.200}".strip().rstrip(".") or type(error).__name__
         raise InputError(f"{file} is XML but not readable GraphML ({reason}); write it again.") from error
-    kept = _kept(g, file)
+    try:
+        kept = json.loads(g.graph.get(KEPT, "{}"))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON; take it out.") from error
+    if not isinstance(kept, dict):
+        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not a JSON object; take it out.")
     g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
     if kept.get(TARGETS):
         g.graph[TARGETS] = kept[TARGETS]
-    if VECTOR in kept.get("json", ()):
-        _read_vectors(g, kept, file)
+    kind = np.float32 if kept.get("feature_type") == "float32" else np.float64
+    for node, attribute in g.nodes(data=True) if VECTOR in kept.get("json", ()) else ():
+        try:
+            row = json.loads(attribute[VECTOR])
+            attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
+        except (KeyError, TypeError, ValueError) as error:
+            where = f"{file}, node {node!r:.80}"
+            raise InputError(f"{where}: its features are not a list of numbers in JSON; correct it.") from error
     try:
         graph = graph_from_networkx(g, features, options, weight, kept.get("name") or file.stem)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    if kept.get("ids") == "whole numbers":
-        graph = replace(graph, ids=graph.ids.astype(np.int64))
-    return graph
+    return replace(graph, ids=graph.ids.astype(np.int64)) if kept.get("ids") == "whole numbers" else graph
 
 
 def write_graphml(graph: Graph, path: str | PathLike[str]) -> None:
@@ -296,24 +296,3 @@ def _check_xml(file: Path) -> None:
         ) from None
     except (OSError, ValueError, LookupError) as error:
         raise InputError(f"{file} cannot be read ({error!s:.200}); give the path of a GraphML file.") from error
-
-
-def _kept(g: Any, file: Path) -> dict[str, Any]:
-    try:
-        kept = json.loads(g.graph.get(KEPT, "{}"))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON; take it out.") from error
-    if not isinstance(kept, dict):
-        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not a JSON object; take it out.")
-    return kept
-
-
-def _read_vectors(g: Any, kept: dict[str, Any], file: Path) -> None:
-    kind = np.float32 if kept.get("feature_type") == "float32" else np.float64
-    for node, attribute in g.nodes(data=True):
-        try:
-            row = json.loads(attribute[VECTOR])
-            attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
-        except (KeyError, TypeError, ValueError) as error:
-            where = f"{file}, node {node!r:.80}"
-            raise InputError(f"{where}: its features are not a list of numbers in JSON; correct it.") from error

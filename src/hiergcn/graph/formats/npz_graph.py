@@ -34,23 +34,17 @@ def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
         "notes": list(graph.notes),
         "columns": [asdict(column) for column in graph.columns],
         "texts": {name: texts.tolist() for name, texts in graph.texts.items()},
-        "ids": None if whole else [str(one) for one in graph.ids],  # numpy's own text type drops trailing NULs
+        "ids": None if whole else [str(name) for name in graph.ids],  # numpy's own text type drops trailing NULs
         "degrees": graph.coordinates is not None and graph.coordinates.degrees,
     }
     parts: dict[str, Any] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     parts |= _parts_of("adjacency", graph.adjacency)
-    if whole:
-        parts["ids"] = graph.ids
-    if graph.labels is not None:
-        parts["labels"] = graph.labels
-    if graph.targets is not None:
-        parts["targets"] = graph.targets
     if graph.features is not None:
         parts |= _parts_of("features", graph.features)
-    if graph.missing is not None:
-        parts["missing"] = graph.missing
-    if graph.coordinates is not None:
-        parts["coordinates"] = graph.coordinates.values
+    coordinates = None if graph.coordinates is None else graph.coordinates.values
+    arrays = {"labels": graph.labels, "targets": graph.targets, "missing": graph.missing, "coordinates": coordinates}
+    arrays["ids"] = graph.ids if whole else None
+    parts |= {name: array for name, array in arrays.items() if array is not None}
     if graph.split is not None:
         parts |= {f"split_{part}": getattr(graph.split, part) for part in PARTS}
     with written_whole(path) as part, part.open("wb") as stream:

@@ -21,18 +21,25 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
     """Implement `Graph.from_pyg`."""
     if not hasattr(data, "edge_index") or hasattr(data, "node_types"):
         raise InputError(f"A {type(data).__name__} is not a graph with one type of nodes; give PyG's Data.")
-    source, target, weight = _edges(data)
+    if data.edge_index is None:
+        raise InputError("The Data object has no edge_index; give two rows of node numbers.")
+    ends = _numpy(data.edge_index)
+    if ends.ndim != 2 or ends.shape[0] != 2:
+        raise InputError(f"The edge_index has shape {ends.shape}; give two rows, the sources and the targets.")
+    weight, attribute = getattr(data, "edge_weight", None), data.edge_attr
+    if weight is None and attribute is not None and attribute.numel() == ends.shape[1]:
+        weight = attribute
+    weights = None if weight is None else _numpy(weight).reshape(-1)
     features = None if data.x is None else _features(data.x)
     n = int(data.num_nodes) if features is None else int(features.shape[0])
-    targets = None if data.y is None else _targets(data.y, n)
-    labels = None if data.y is None or targets is not None else _labels(data.y, n)
+    labels, targets = (None, None) if data.y is None else _labels_or_targets(_numpy(data.y), n)
     ids = getattr(data, "ids", None)
     if ids is not None:
         ids = np.asarray(ids, dtype=None if hasattr(ids, "numpy") else object)
     names = tuple(getattr(data, "class_names", None) or ())
     name = name or str(getattr(data, "name", None) or "graph")
     graph = Graph.from_edges(
-        source, target, weight, n, features=features, labels=labels, ids=ids, class_names=names, name=name
+        ends[0], ends[1], weights, n, features=features, labels=labels, ids=ids, class_names=names, name=name
     )
     if targets is not None:
         graph = graph.with_targets(targets, str(getattr(data, "target_name", None) or "y"))
@@ -86,19 +93,6 @@ def _numpy(tensor: Any) -> NDArray[Any]:
     return array
 
 
-def _edges(data: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    if data.edge_index is None:
-        raise InputError("The Data object has no edge_index; give two rows of node numbers.")
-    ends = _numpy(data.edge_index)
-    if ends.ndim != 2 or ends.shape[0] != 2:
-        raise InputError(f"The edge_index has shape {ends.shape}; give two rows, the sources and the targets.")
-    weight = getattr(data, "edge_weight", None)
-    if weight is None:
-        attribute = data.edge_attr
-        weight = attribute if attribute is not None and attribute.numel() == ends.shape[1] else None
-    return ends[0], ends[1], None if weight is None else _numpy(weight).reshape(-1)
-
-
 def _features(x: Any) -> Features:
     if str(x.layout) == "torch.strided":
         return _numpy(x if x.dim() > 1 else x.unsqueeze(1))
@@ -113,7 +107,7 @@ def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
     if graph.strata is None or masks[0] is None:
         return None, []
     part = np.full(graph.n_nodes, -1)
-    for place, mask in enumerate(masks):
+    for number, mask in enumerate(masks):
         if mask is None:
             continue
         chosen = _numpy(mask)
@@ -122,35 +116,27 @@ def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
             return None, [f"{several}; give one of them, Split.from_masks(..), to fit"]
         chosen = chosen.reshape(-1).astype(bool)
         if chosen.size != graph.n_nodes:
-            counts = f"{MASKS[place]} has {chosen.size:,} entries for {graph.n_nodes:,} nodes"
-            raise InputError(f"The {counts}; give one each.")
+            raise InputError(
+                f"The {MASKS[number]} has {chosen.size:,} entries for {graph.n_nodes:,} nodes; give one each."
+            )
         twice = np.flatnonzero(chosen & (part >= 0))
         if twice.size:
             raise InputError(f"Node {twice[0]} is in two masks; take it out of one of them.")
-        part[chosen] = place
+        part[chosen] = number
     return split_from_parts(part, graph.strata, graph.ids, "its masks")
 
 
-def _targets(y: Any, n: int) -> NDArray[np.float64] | None:
-    """Return numbers, NaN if unknown, if y has fractions; None if it holds classes."""
-    values = _numpy(y)
-    values = values[:, 0] if values.shape == (n, 1) else values
-    if values.ndim != 1 or values.dtype.kind != "f":
-        return None
-    known = values[~np.isnan(values)]
-    return values.astype(np.float64) if (known != np.floor(known)).any() else None
-
-
-def _labels(y: Any, n: int) -> NDArray[Any]:
-    labels = _numpy(y)
-    if labels.shape == (n, 1):
-        labels = labels[:, 0]
-    if labels.ndim == 2:
-        raise InputError(f"The y has {labels.shape[1]} columns; give one class per node, -1 if it is unknown.")
-    if labels.dtype.kind == "f":
-        missing = np.isnan(labels)
-        labels = np.where(missing, -1, labels).astype(np.int64)
-    return labels
+def _labels_or_targets(y: NDArray[Any], n: int) -> tuple[NDArray[Any] | None, NDArray[np.float64] | None]:
+    """Return numbers, NaN if unknown, if y has fractions; else classes, -1 if unknown."""
+    values = y[:, 0] if y.shape == (n, 1) else y
+    if values.ndim == 2:
+        raise InputError(f"The y has {values.shape[1]} columns; give one class per node, -1 if it is unknown.")
+    if values.dtype.kind != "f":
+        return values, None
+    missing = np.isnan(values)
+    if values.ndim == 1 and (values[~missing] != np.floor(values[~missing])).any():
+        return None, values.astype(np.float64)
+    return np.where(missing, -1, values).astype(np.int64), None
 
 
 def read_tensor(path: Path) -> NDArray[Any]:

@@ -214,8 +214,7 @@ def _read_nodes(file: Layout | TableFile, options: CsvOptions) -> NodeTable:
     cells = None if by_arrow is None else _as_pandas_reads(by_arrow[0], text)
     cells, layout = layout.read(names, text=text) if by_arrow is None or cells is None else (cells, by_arrow[1])
     table = nodes_of(cells, layout, roles, options)
-    notes = [_taken_for_names(layout)] if layout.header and layout.looks_like_data else []
-    return replace(table, notes=(*table.notes, *notes, *_comments_between(layout)))
+    return replace(table, notes=(*table.notes, *_file_notes(layout, layout.looks_like_data)))
 
 
 def _as_pandas_reads(table: Any, text: set[str]) -> pd.DataFrame | None:
@@ -238,8 +237,7 @@ def _as_pandas_reads(table: Any, text: set[str]) -> pd.DataFrame | None:
 
 def _read_typed_edges(file: TableFile, options: CsvOptions) -> EdgeTable:
     roles = EdgeColumns.choose(file, file.names, options)
-    table = file.read([*roles.ends, *([] if roles.weight is None else [roles.weight])])
-    return replace(edges_of(table, file.names, file, roles), ids=file.nodes)
+    return replace(edges_of(file.read(roles.used), file.names, file, roles), ids=file.nodes)
 
 
 def _read_edges(file: Layout, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
@@ -254,16 +252,14 @@ def _read_edges(file: Layout, options: CsvOptions, nodes: NodeTable | None) -> E
     layout = _with_header(file, given, usual=usual_ends(file.commented_names or ()) is not None, data=is_listed)
     names = layout.names
     roles = EdgeColumns.choose(layout, names, options)
-    wanted = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
-    types = dict.fromkeys(roles.ends, "string") | ({} if roles.weight is None else {roles.weight: "float64"})
-    by_arrow = layout.read_by_arrow(names, types, wanted=wanted)
+    types = {name: "string" if name in roles.ends else "float64" for name in roles.used}
+    by_arrow = layout.read_by_arrow(names, types, wanted=roles.used)
     if by_arrow is None or (roles.weight and not np.isfinite(by_arrow[0][roles.weight].to_numpy()).all()):
         table, layout = layout.read(names, text=roles.ends)
     else:
         table, layout = by_arrow
     links = edges_of(table, names, layout, roles, trimmed=layout.is_dense)
-    notes = [_taken_for_names(layout)] if layout.header and not roles.usual and not options.get("ends") else []
-    return replace(links, notes=(*notes, *_comments_between(layout)))
+    return replace(links, notes=tuple(_file_notes(layout, not roles.usual and not options.get("ends"))))
 
 
 def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: bool = False) -> Layout:
@@ -281,20 +277,18 @@ def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: boo
     return replace(layout, header=not is_data or any(name in first and name not in places for name in given))
 
 
-def _taken_for_names(layout: Layout) -> str:
-    return f"the first row of {layout.path.name} was taken for the names of its columns: {', '.join(layout.names)}"
-
-
-def _comments_between(layout: Layout) -> list[str]:
-    """Note comments below the first row, since a user may have ids that begin with #."""
-    between = layout.comments - layout.comments_above
-    return [f"lines of {layout.path.name} that begin with # were taken for comments: {between:,}"] if between else []
+def _file_notes(layout: Layout, is_doubtful: bool) -> list[str]:
+    """Note doubtful names of columns, and comments below the first row, since a user may have ids that begin with #."""
+    between, name = layout.comments - layout.comments_above, layout.path.name
+    taken = f"the first row of {name} was taken for the names of its columns: {', '.join(layout.names)}"
+    notes = [taken] if layout.header and is_doubtful else []
+    return notes + ([f"lines of {name} that begin with # were taken for comments: {between:,}"] if between else [])
 
 
 def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options: CsvOptions) -> NodeTable:
     """Return ids, labels or targets, split and features of a table of any values."""
     ids = IdColumn.from_column(table[columns.id])
-    _check_no_blank(ids, origin, columns.id, "give every node an id")
+    ids.check_no_blank(origin, columns.id, "give every node an id")
     if not len(ids):
         raise InputError(f"{origin} has no rows; give a row per node.")
     again = ids.first_repeated
@@ -337,7 +331,7 @@ def edges_of(
     """
     ends = _both(lambda name: IdColumn.from_column(table[name], trimmed=trimmed), columns.ends)
     for name, end in zip(columns.ends, ends, strict=True):
-        _check_no_blank(end, origin, name, "an edge needs two ends")
+        end.check_no_blank(origin, name, "an edge needs two ends")
     weights = None
     if columns.weight is not None:
         column = table[columns.weight]
@@ -372,10 +366,7 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
     extra = len(ids) - len(nodes.ids)
     features = nodes.features.with_blank_rows(extra)
     return parts | {
-        "features": features.matrix,
-        "columns": features.columns if features.matrix is not None else (),
-        "missing": features.missing,
-        "texts": features.texts,
+        **features.fields(),
         "coordinates": None if features.matrix is None else find_coordinates(features),
         "labels": None if nodes.labels is None else np.append(nodes.labels.numbers, np.full(extra, -1)),
         "class_names": () if nodes.labels is None else nodes.labels.class_names,
@@ -384,12 +375,6 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         "split": nodes.split,
         "notes": (*edges.notes, *nodes.notes, *notes),
     }
-
-
-def _check_no_blank(ids: IdColumn, origin: Origin, column: str, remedy: str) -> None:
-    blank = ids.first_blank
-    if blank is not None:
-        raise InputError(f"{origin.at(blank, column)}: the id is blank; {remedy}.")
 
 
 def _both(work: Callable[[Any], Any], ends: Sequence[Any]) -> list[Any]:
@@ -412,39 +397,31 @@ def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple[IdColumn, list[
     absent = [np.flatnonzero(positions < 0) for positions in ends]
     if not any(rows.size for rows in absent):
         return nodes.ids, ends, []
-    sources, targets = (end.rows(rows) for end, rows in zip(edges.ends, absent, strict=True))
-    extra = sources.followed_by(targets).distinct().in_natural_order()
+    unlisted = [end.rows(rows) for end, rows in zip(edges.ends, absent, strict=True)]
+    extra = unlisted[0].followed_by(unlisted[1]).distinct().in_natural_order()
     none_listed = all(rows.size == len(end) for rows, end in zip(absent, edges.ends, strict=True))
     has_features = nodes.features.matrix is not None
     if none_listed or (has_features and len(extra) > MOST_UNLISTED * len(nodes.ids)):
         row, side = min((int(rows[0]), side) for side, rows in enumerate(absent) if rows.size)
-        value = edges.ends[side].text(row)
-        table = str(nodes.origin)
+        value, table = edges.ends[side].text(row), str(nodes.origin)
         table = table[:1].lower() + table[1:] if isinstance(nodes.origin.name, str) else table
         where = f"{edges.origin}, row {edges.origin.row(row)}: id {value!r:.80} is not in {table}"
-        hint = _alike_hint(value, nodes.ids)
+        near = next((text for text in map(str, nodes.ids.to_numpy()) if _form(text) == _form(value)), None)
+        hint = ""
+        if near is not None:  # two that look alike are shown by their codes
+            is_same = unicodedata.normalize("NFC", near) == unicodedata.normalize("NFC", value)
+            hint = f"; perhaps it is {ascii(near) if is_same else repr(near):.60} there"
         if none_listed:
             raise InputError(f"{where}, and no other id of the edges is; write ids alike in both{hint}.")
         remedy = f"add it there or take the edge out ({len(extra):,} such ids)"
         raise InputError(f"{where}, so it has no features; {remedy}{hint}.")
-    for positions, rows, names in zip(ends, absent, (sources, targets), strict=True):
+    for positions, rows, names in zip(ends, absent, unlisted, strict=True):
         positions[rows] = len(nodes.ids) + names.positions_in(extra)
     blank = " and with every feature missing" if has_features else ""
     note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
     return nodes.ids.followed_by(extra), ends, [note]
 
 
-def _alike_hint(value: str, ids: IdColumn) -> str:
-    """Return a node id that differs from this one in form only: P1 and p1, 7 and 7.0 or 007.
-
-    The two encodings of é and zero-width characters count as form, too.
-    """
-
-    def plain(text: str) -> str:
-        return re.sub(r"^\+?0*(?=\d)|\.0+$|[\s\u200b\ufeff]", "", unicodedata.normalize("NFKC", text).casefold())
-
-    near = next((text for text in map(str, ids.to_numpy()) if plain(text) == plain(value)), None)
-    if near is None:
-        return ""
-    shown = repr(near) if unicodedata.normalize("NFC", near) != unicodedata.normalize("NFC", value) else ascii(near)
-    return f"; perhaps it is {shown:.60} there"
+def _form(text: str) -> str:
+    """Return an id without what may differ in form only: P1 and p1, 7 and 7.0 or 007, é in two encodings, blanks."""
+    return re.sub(r"^\+?0*(?=\d)|\.0+$|[\s\u200b\ufeff]", "", unicodedata.normalize("NFKC", text).casefold())

@@ -9,7 +9,7 @@ A new kind is a class here, with its place in `KINDS`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -91,8 +91,14 @@ class FeatureColumn:
     """Whether a missing value is a missing number."""
     is_word: ClassVar[bool] = False
     """Whether entries are read as they are written, even if they look like numbers."""
+    is_scaled: ClassVar[bool] = False
+    """Whether numbers are standardised beside text, so that their unit does not drown the words."""
     keeps_entries: ClassVar[bool] = False
     """Whether a graph keeps the entries beside their features: another table may choose other words."""
+    joint: ClassVar[str] = " "
+    """Between the name of the column and what each of its features stands for."""
+    about: ClassVar[str] = ""
+    """What a user may not expect of the encoding."""
     becomes: ClassVar[str] = "{size} ({kind})"
     instead_of_missing: ClassVar[str] = "the column's mean"
     """What the column and a missing value in it become, for `hiergcn check`."""
@@ -117,24 +123,23 @@ class FeatureColumn:
         """Return the entries, (n,), that features were made of, (n, width), with NaN for missing numbers."""
         raise NotImplementedError
 
-    def beside_text(self, block: Block | None) -> "Fitted":
-        """Return the features in a unit that does not drown the words of a text."""
-        return block, self
-
     @property
     def features(self) -> tuple[str, ...]:
         """Names of the feature columns."""
-        return (self.name,) if self.width == 1 else tuple(f"{self.name} {k}" for k in range(self.width))
-
-    @property
-    def blank(self) -> NDArray[np.float64]:
-        """The features of a missing value."""
-        return np.full(self.width, 0.0 if self.mean is None or self.spread is not None else self.mean)
+        if self.width == 1 and not self.values:
+            return (self.name,)
+        return tuple(f"{self.name}{self.joint}{value}" for value in self.values or range(self.width))
 
     @property
     def note(self) -> str | None:
-        """What a user may not expect of the encoding."""
-        return None
+        """What a user may not expect of the encoding of this column."""
+        limit = ", the limit" if self.width == MOST_WORDS else ""
+        notes = [self.about.format(name=self.name, width=self.width, limit=limit)] if self.about else []
+        if self.is_number and self.missing:
+            notes.append(f"missing values of column {self.name!r} set to its mean: {self.missing:,}")
+        if self.decimal_comma:
+            notes.append(f"commas in column {self.name!r} were read as decimal points")
+        return "; ".join(notes) or None
 
 
 Fitted: TypeAlias = tuple[Block | None, FeatureColumn]
@@ -148,6 +153,7 @@ class Structural(FeatureColumn):
 
 class Empty(FeatureColumn):
     kind = "empty"
+    about = "column {name!r} is empty and was left out"
     becomes = "nothing: it is empty"
 
     @classmethod
@@ -155,14 +161,10 @@ class Empty(FeatureColumn):
         column = cells.column
         return (None, cls(str(column.name), 0, len(column), True)) if column.isna().all() else None
 
-    @property
-    def note(self) -> str:
-        return f"column {self.name!r} is empty and was left out"
-
 
 class Number(FeatureColumn):
     kind = "number"
-    is_number = True
+    is_number = is_scaled = True
 
     @classmethod
     def fit(cls, cells: Cells) -> Fitted | None:
@@ -202,13 +204,10 @@ class Number(FeatureColumn):
             trained = f"but the model was trained on a {self.kind}"
             raise InputError(f"{where}: {entry!r:.80}, {trained}; correct it or leave it blank.")
         filled = np.where(np.isnan(values), 0.0 if self.mean is None else self.mean, values).astype(np.float64)
-        return self._standardised(filled)
+        return filled if self.spread is None or self.mean is None else (filled - self.mean) / self.spread
 
     def _numbers(self, column: "pd.Series[Any]") -> NDArray[np.float64]:
-        return floats(column, self.decimal_comma).to_numpy(np.float64)
-
-    def _standardised(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return values if self.spread is None or self.mean is None else (values - self.mean) / self.spread
+        return np.asarray(floats(column, self.decimal_comma), np.float64)
 
     def decode(self, block: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         values = block[:, 0]
@@ -216,21 +215,10 @@ class Number(FeatureColumn):
             values = values * self.spread + self.mean
         return values if missing is None else np.where(missing, np.nan, values)
 
-    def beside_text(self, block: Block | None) -> Fitted:
-        if self.mean is None or not isinstance(block, np.ndarray):
-            return block, self
-        scaled = replace(self, spread=float(block.std()) or 1.0)
-        return scaled._standardised(block), scaled
-
-    @property
-    def note(self) -> str | None:
-        notes = [f"missing values of column {self.name!r} set to its mean: {self.missing:,}"] if self.missing else []
-        notes += [f"commas in column {self.name!r} were read as decimal points"] if self.decimal_comma else []
-        return "; ".join(notes) or None
-
 
 class Boolean(Number):
     kind = "boolean"
+    is_scaled = False
 
     @classmethod
     def fit(cls, cells: Cells) -> Fitted | None:
@@ -252,12 +240,10 @@ class Boolean(Number):
     def decode(self, block: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return pd.Series(super().decode(block, missing)).map({1.0: True, 0.0: False})
 
-    def beside_text(self, block: Block | None) -> Fitted:
-        return block, self
-
 
 class Date(Number):
     kind = "date"
+    about = "column {name!r} holds dates and became days since 1970"
     becomes = "{size} (date: days since 1970)"
     keeps_entries = True
 
@@ -279,11 +265,6 @@ class Date(Number):
     def _numbers(self, column: "pd.Series[Any]") -> NDArray[np.float64]:
         return self._days(column)
 
-    @property
-    def note(self) -> str:
-        about = f"column {self.name!r} holds dates and became days since 1970"
-        return about if super().note is None else f"{about}; {super().note}"
-
 
 class Text(FeatureColumn):
     """Free text as TF-IDF weights of its words, by scikit-learn's `TfidfVectorizer` with its usual settings.
@@ -293,6 +274,8 @@ class Text(FeatureColumn):
     """
 
     kind = TEXT
+    joint = ": "
+    about = "column {name!r} is free text and became TF-IDF weights of {width:,} words{limit}"
     becomes = "{size} (free text: TF-IDF weights of its words)"
     keeps_entries = True
     instead_of_missing = "no words"
@@ -332,31 +315,21 @@ class Text(FeatureColumn):
         vectoriser.idf_ = np.array(self.weights)
         return sp.csr_array(vectoriser.transform(column.astype(object).where(column.notna(), "").astype(str)))
 
-    @property
-    def features(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}: {word}" for word in self.values)
-
-    @property
-    def note(self) -> str:
-        limit = ", the limit" if self.width == MOST_WORDS else ""
-        return f"column {self.name!r} is free text and became TF-IDF weights of {self.width:,} words{limit}"
-
 
 class Id(FeatureColumn):
     """Words that hardly ever occur twice: ids, links, hashes. `Text` recognises them."""
 
     kind = "id"
+    about = "column {name!r} was left out: its entries look like ids, hardly any word occurs twice"
     becomes = "nothing: its entries look like ids"
     keeps_entries = True
     instead_of_missing = "nothing"
 
-    @property
-    def note(self) -> str:
-        return f"column {self.name!r} was left out: its entries look like ids, hardly any word occurs twice"
-
 
 class Category(FeatureColumn):
     kind = "category"
+    joint = "="
+    about = "column {name!r} became {width} columns, one for each of its values"
     is_word = True
     instead_of_missing = "none of its categories"
 
@@ -382,14 +355,6 @@ class Category(FeatureColumn):
     def decode(self, block: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         code = np.where(block.any(axis=1), block.argmax(axis=1), -1)
         return np.array([*self.values, None], dtype=object)[code]
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}={value}" for value in self.values)
-
-    @property
-    def note(self) -> str:
-        return f"column {self.name!r} became {self.width} columns, one for each of its values"
 
 
 KINDS: tuple[type[FeatureColumn], ...] = (Empty, Boolean, Number, Date, Text, Category, Id, Structural)

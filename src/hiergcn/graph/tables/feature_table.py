@@ -31,11 +31,17 @@ class FeatureTable:
     """The entries of columns of text and dates, None if missing: another table may choose other words."""
     notes: tuple[str, ...] = ()
 
+    def fields(self) -> dict[str, Any]:
+        """Return the arguments of `Graph` that give these features."""
+        columns = () if self.matrix is None else self.columns
+        return {"features": self.matrix, "columns": columns, "missing": self.missing, "texts": self.texts}
+
     def with_blank_rows(self, extra: int) -> "FeatureTable":
         """Return the features with additional rows of missing values."""
         if not extra or self.matrix is None:
             return self
-        rows = np.tile(np.concatenate([column.blank for column in self.columns]), (extra, 1))
+        means = [0.0 if column.mean is None or column.spread is not None else column.mean for column in self.columns]
+        rows = np.tile(np.repeat(means, [column.width for column in self.columns]), (extra, 1))
         matrix: Block
         if isinstance(self.matrix, np.ndarray):
             matrix = np.vstack([self.matrix, rows])
@@ -78,8 +84,11 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
     if known is None:
         cells = _cells(table)
         fitted = [fit_column(cells[name], origin) for name in cells.columns]
-        if any(column.kind == TEXT for _, column in fitted):
-            fitted = [column.beside_text(block) for block, column in fitted]
+        has_text = any(column.kind == TEXT for _, column in fitted)
+        for number, (block, column) in enumerate(fitted):
+            if has_text and column.is_scaled and isinstance(block, np.ndarray) and column.mean is not None:
+                spread = float(block.std()) or 1.0
+                fitted[number] = (block - column.mean) / spread, replace(column, spread=spread)
         blocks, columns = [block for block, _ in fitted if block is not None], [column for _, column in fitted]
         notes += [column.note for column in columns if column.note is not None]
     else:

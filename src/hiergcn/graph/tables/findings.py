@@ -1,7 +1,7 @@
 """What `hiergcn check` reports about files: their layout, the roles of their columns, and everything odd."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +9,8 @@ import pandas as pd
 
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.column_roles import shown_names
-from hiergcn.graph.tables.csv_files import CsvGraph, NodeTable
-from hiergcn.graph.tables.label_columns import DOUBTFUL, Labels, is_unknown
+from hiergcn.graph.tables.csv_files import CsvGraph
+from hiergcn.graph.tables.label_columns import DOUBTFUL, is_unknown
 from hiergcn.graph.tables.table_files import TableFile
 from hiergcn.graph.tables.text_files import Layout
 
@@ -25,10 +25,6 @@ class Finding:
     what: str
     count: int
     done: str
-
-    @classmethod
-    def from_names(cls, what: str, names: Sequence[str], done: str) -> "Finding":
-        return cls(f"{what} {shown_names(names, SHOWN, 40)}", len(names), done)
 
 
 @dataclass(frozen=True)
@@ -91,10 +87,55 @@ def column_roles(read: CsvGraph) -> list[ColumnRole]:
 
 def findings(read: CsvGraph) -> list[Finding]:
     """Return all irregularities that a fit can handle; others raised an `InputError` before."""
-    found = [*_on_edges(read), *_on_ids(read)]
-    if read.nodes is not None:
-        found += [*_on_features(read.nodes), *_on_labels(read.graph, read.nodes.labels)]
-    return [finding for finding in found if finding.count]
+    graph, nodes, weight = read.graph, read.nodes, read.edges.weight
+    found: list[Finding] = []
+
+    def add(what: str, names: int | Sequence[str], done: str) -> None:
+        """Add a finding that occurs, with examples if there are names."""
+        count, shown = (names, "") if isinstance(names, int) else (len(names), f" {shown_names(names, SHOWN, 40)}")
+        found.extend([Finding(f"{what}{shown}", count, done)] if count else [])
+
+    source, target = read.positions
+    loops, no_weight = int(np.count_nonzero(source == target)), weight is not None and weight == 0
+    add("self-loops", loops, "dropped")
+    again = source.size - loops - read.pairs.size
+    add("edges listed again in the same direction", again, "counted once" if weight is None else "weights added up")
+    add("edges of weight 0", int(np.count_nonzero(no_weight)), "no edge")
+    alone = int(np.count_nonzero(np.diff(graph.adjacency.indptr) == 0))
+    add("nodes without an edge", alone, "kept; predicted from their own features alone")
+    if nodes is None:
+        return found
+    listed, columns = len(nodes.ids), nodes.features.columns
+    blank = "nodes without a label" + ("" if nodes.features.matrix is None else "; all features missing")
+    add("ids that only the edges name", graph.n_nodes - listed, blank)
+    absent = np.setdiff1d(np.arange(listed), np.concatenate(read.positions)).size
+    add("ids that only the nodes name", absent, "nodes without an edge")
+    alike = _alike([str(name) for name in graph.ids]) if graph.ids.dtype.kind != "i" else []
+    add("ids that differ by case or blanks only, such as", alike, "different nodes")
+    add("empty columns:", [column.name for column in columns if column.kind == "empty"], "left out")
+    ids = [column.name for column in columns if column.kind == "id"]
+    add("columns that look like ids, since hardly any word occurs twice:", ids, "left out")
+    filled = [column for column in columns if column.kind != "empty"]
+    constant = [column.name for column in filled if column.constant]
+    add("columns with one value only:", constant, "kept, though they carry no information")
+    for column in filled:
+        add(f"missing values in column {column.name!r:.60}", column.missing, column.instead_of_missing)
+    if nodes.features.matrix is None:
+        add("nodes without features", listed, "features made from the edges")
+    unknown = graph.n_nodes - graph.labelled.size
+    if graph.targets is not None:
+        add("nodes without a value", unknown, "predicted")
+    if graph.labels is None or nodes.labels is None:
+        return found
+    for word, count in nodes.labels.unknown_words:
+        add(f"labels {word!r:.40}", count, "unknown; --unknown names other words for that")
+    add("nodes without a label", unknown, "predicted")
+    single = [name for name, count in label_counts(graph) if count == 1]
+    add("classes with one label:", single, "used for training; none is left to validate the class")
+    add("classes that differ by case or blanks only:", _alike(list(graph.class_names)), "different classes")
+    doubtful = [name for name in graph.class_names if name.casefold() in DOUBTFUL or is_unknown(name)]
+    add("classes named like a missing label:", doubtful, "classes; --unknown makes them unknown")
+    return found
 
 
 def label_counts(graph: Graph) -> list[tuple[str, int]]:
@@ -103,68 +144,6 @@ def label_counts(graph: Graph) -> list[tuple[str, int]]:
         return []
     sizes = np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes)
     return [(graph.class_names[k], int(sizes[k])) for k in np.argsort(-sizes, kind="stable")]
-
-
-def _on_edges(read: CsvGraph) -> Iterator[Finding]:
-    source, target = read.positions
-    loops, weight = int(np.count_nonzero(source == target)), read.edges.weight
-    yield Finding("self-loops", loops, "dropped")
-    again = source.size - loops - read.pairs.size
-    done = "counted once" if weight is None else "weights added up"
-    yield Finding("edges listed again in the same direction", again, done)
-    if weight is not None:
-        yield Finding("edges of weight 0", int(np.count_nonzero(weight == 0)), "no edge")
-    alone = int(np.count_nonzero(np.diff(read.graph.adjacency.indptr) == 0))
-    yield Finding("nodes without an edge", alone, "kept; predicted from their own features alone")
-
-
-def _on_ids(read: CsvGraph) -> Iterator[Finding]:
-    if read.nodes is None:
-        return
-    listed = len(read.nodes.ids)
-    blank = "nodes without a label" + ("" if read.nodes.features.matrix is None else "; all features missing")
-    yield Finding("ids that only the edges name", read.graph.n_nodes - listed, blank)
-    absent = np.setdiff1d(np.arange(listed), np.concatenate(read.positions)).size
-    yield Finding("ids that only the nodes name", absent, "nodes without an edge")
-    alike = _alike([str(name) for name in read.graph.ids]) if read.graph.ids.dtype.kind != "i" else []
-    yield Finding.from_names("ids that differ by case or blanks only, such as", alike, "different nodes")
-
-
-def _on_features(nodes: NodeTable) -> Iterator[Finding]:
-    columns = nodes.features.columns
-    for kind, what in (
-        ("empty", "empty columns:"),
-        ("id", "columns that look like ids, since hardly any word occurs twice:"),
-    ):
-        yield Finding.from_names(what, [column.name for column in columns if column.kind == kind], "left out")
-    filled = [column for column in columns if column.kind != "empty"]
-    constant = [column.name for column in filled if column.constant]
-    done = "kept, though they carry no information"
-    yield Finding.from_names("columns with one value only:", constant, done)
-    for column in filled:
-        what = f"missing values in column {column.name!r:.60}"
-        yield Finding(what, column.missing, column.instead_of_missing)
-    if nodes.features.matrix is None:
-        yield Finding("nodes without features", len(nodes.ids), "features made from the edges")
-
-
-def _on_labels(graph: Graph, labels: Labels | None) -> Iterator[Finding]:
-    unknown = graph.n_nodes - graph.labelled.size
-    if graph.targets is not None:
-        yield Finding("nodes without a value", unknown, "predicted")
-    if graph.labels is None or labels is None:
-        return
-    for word, count in labels.unknown_words:
-        yield Finding(f"labels {word!r:.40}", count, "unknown; --unknown names other words for that")
-    yield Finding("nodes without a label", unknown, "predicted")
-    single = [name for name, count in label_counts(graph) if count == 1]
-    done = "used for training; none is left to validate the class"
-    yield Finding.from_names("classes with one label:", single, done)
-    alike = _alike(list(graph.class_names))
-    yield Finding.from_names("classes that differ by case or blanks only:", alike, "different classes")
-    doubtful = [name for name in graph.class_names if name.casefold() in DOUBTFUL or is_unknown(name)]
-    done = "classes; --unknown makes them unknown"
-    yield Finding.from_names("classes named like a missing label:", doubtful, done)
 
 
 def _alike(names: list[str]) -> list[str]:

@@ -193,13 +193,13 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
     """
     layout = Layout.from_path(path, None)
     try:
-        return _with_labels_from_values(graph, layout, unknown)
+        return _with_labels_of(graph, layout, unknown)
     except InputError:
         layout.file.check()
         raise
 
 
-def _with_labels_from_values(graph: "Graph", layout: Layout, unknown: Sequence[str] | None) -> "Graph":
+def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | None) -> "Graph":
     roles, file = NodeColumns.choose(layout, layout.names, CsvOptions()), layout.path.name
     if roles.label is None:
         there = f"its columns are {shown_names(layout.names)}"

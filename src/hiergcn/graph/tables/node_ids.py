@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hiergcn.graph.tables.text_columns import as_text
+from hiergcn.errors import InputError
+from hiergcn.graph.tables.text_columns import Origin, as_text
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -56,26 +57,19 @@ class IdColumn:
         if not trimmed:
             is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
             strings = pc.ascii_trim(strings, BLANKS) if is_ascii else pc.utf8_trim_whitespace(strings)
-        empty = pc.equal(pc.binary_length(strings), 0)
-        if pc.any(empty).as_py():
-            strings = pc.if_else(empty, pa.scalar(None, pa.large_string()), strings)
-        return cls(strings)._as_whole_numbers()
-
-    def _as_whole_numbers(self) -> "IdColumn":
-        """Return whole numbers if every text is one in its usual form."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        strings = self.strings
+        length = pc.binary_length(strings)
+        if pc.any(pc.equal(length, 0)).as_py():
+            strings = pc.if_else(pc.equal(length, 0), pa.scalar(None, pa.large_string()), strings)
         if strings.null_count or not len(strings):
-            return self
+            return cls(strings)
         try:
             strings[:1].cast(pa.int64())  # most columns of text show in the first row that they are
             whole = strings.cast(pa.int64())
         except pa.ArrowInvalid:
-            return self
-        is_usual = pc.all(pc.equal(whole.cast(pa.large_string()), strings)).as_py()  # Arrow takes 0xA for 10
-        return IdColumn(whole.to_numpy()) if is_usual else self
+            return cls(strings)
+        padded = pc.and_(pc.starts_with(strings, "0"), pc.greater(length, 1))  # 007, and 0xA, which Arrow takes for 10
+        is_odd = pc.any(pc.or_(padded, pc.starts_with(strings, "-0"))).as_py()
+        return cls(strings if is_odd else whole.to_numpy())
 
     def __len__(self) -> int:
         return len(self.values)
@@ -98,12 +92,11 @@ class IdColumn:
             return self.values
         return np.asarray(self.values.to_numpy(zero_copy_only=False), dtype=object)
 
-    @property
-    def first_blank(self) -> int | None:
-        """The first row without an id."""
-        if isinstance(self.values, np.ndarray) or not self.values.null_count:
-            return None
-        return int(np.argmax(self.values.is_null().to_numpy()))
+    def check_no_blank(self, origin: Origin, column: str, remedy: str) -> None:
+        """Refuse a row without an id."""
+        if not isinstance(self.values, np.ndarray) and self.values.null_count:
+            blank = int(np.argmax(self.values.is_null().to_numpy()))
+            raise InputError(f"{origin.at(blank, column)}: the id is blank; {remedy}.")
 
     @property
     def first_repeated(self) -> int | None:

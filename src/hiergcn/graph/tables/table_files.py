@@ -57,11 +57,18 @@ class TableFile(Origin):
 
     def read(self, names: Sequence[str]) -> "pa.Table | pd.DataFrame":
         """Return columns, which must hold single values."""
+        import pyarrow.types as pt  # type: ignore[import-untyped]
+
         with _naming_failure(self.path, self.kind):
             table = self.load([self.written[name] for name in names])
         columns = [table[name] for name in table] if isinstance(table, pd.DataFrame) else table.columns
         for name, column in zip(names, columns, strict=True):
-            if _holds_lists(column):
+            if isinstance(column, pd.Series):
+                known = column.dropna() if column.dtype == object else column.iloc[:0]
+                holds_lists = known.map(lambda cell: isinstance(cell, list | dict | tuple | bytes | np.ndarray)).any()
+            else:
+                holds_lists = pt.is_nested(column.type) or pt.is_binary(column.type) or pt.is_large_binary(column.type)
+            if holds_lists:
                 raise InputError(
                     f"{self}, column {name!r:.80} holds lists or bytes; give a column per number, or drop it (--drop)."
                 )
@@ -225,16 +232,6 @@ def _naming_failure(path: Path, kind: str) -> Iterator[None]:
         raise InputError(f"{path} claims more than the memory of this machine holds; get the original.") from error
     except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError) as error:
         raise InputError(f"{path} cannot be read as {kind} ({error!s:.150}); write it again.") from error
-
-
-def _holds_lists(column: "pd.Series[Any] | pa.ChunkedArray") -> bool:
-    import pyarrow as pa
-
-    if isinstance(column, pa.ChunkedArray):
-        kind = column.type
-        return bool(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-    known = column.dropna() if column.dtype == object else column.iloc[:0]
-    return bool(known.map(lambda entry: isinstance(entry, list | dict | tuple | bytes | np.ndarray)).any())
 
 
 @dataclass(frozen=True)

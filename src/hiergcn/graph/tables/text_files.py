@@ -63,10 +63,10 @@ OTHER_FORMATS = (  # first bytes of files that are given for tables by mistake, 
 )
 
 
-def _zstd(path: Path) -> io.BufferedIOBase:
+def _zstd(path: Path) -> Any:
     import pyarrow as pa  # type: ignore[import-untyped]
 
-    return io.BufferedReader(cast(io.RawIOBase, pa.input_stream(str(path), compression="zstd")), CHUNK)
+    return io.BufferedReader(pa.input_stream(str(path), compression="zstd"), CHUNK)
 
 
 COMPRESSIONS: dict[bytes, tuple[str, Callable[[Path], Any]]] = {
@@ -203,15 +203,18 @@ class CheckedText(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        if not self._pending:
-            self._pending = self._next_chunk()
-        size = min(len(buffer), len(self._pending))
-        buffer[:size], self._pending = self._pending[:size], self._pending[size:]
-        return size
+        chunk = self.read(len(buffer))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
-    def _next_chunk(self) -> bytes:
+    def read(self, size: int = CHUNK, /) -> bytes:
+        chunk = self._pending or self._next_chunk(size)
+        self._pending = chunk[size:]
+        return chunk[:size] if self._pending else chunk
+
+    def _next_chunk(self, size: int) -> bytes:
         with naming_damage(self._file.path):
-            chunk, self._head = self._head + self._stream.read(CHUNK), b""
+            chunk, self._head = self._head + self._stream.read(max(size - len(self._head), 0)), b""
             if self._file.marker:
                 chunk += self._stream.readline()  # whole lines
         where = f"{self._file.path}, line"
@@ -287,8 +290,13 @@ class Layout(Origin):
                     f"{path} {remarks if comments else 'is empty'}; give a table with a line of column names."
                 )
             try:
-                chosen = delimiter or _guessed_delimiter(lines)
-                first = tuple(_fields(lines[0], chosen))
+                if delimiter is None:  # the first that cuts every line into the same number of fields
+                    widths = {mark: {len(_fields(line, mark)) for line in lines} for mark in DELIMITERS}
+                    even = [mark for mark in DELIMITERS if len(widths[mark]) == 1 and min(widths[mark]) > 1]
+                    # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
+                    cut = (mark for mark in DELIMITERS if len(_fields(lines[0], mark)) > 1)
+                    delimiter = even[0] if even else next(cut, ",")
+                first = tuple(_fields(lines[0], delimiter))
             except (csv.Error, ValueError) as error:
                 raise InputError(f"{path} cannot be read as a table: {error!s:.200}.") from error
             if len(first) > MOST_COLUMNS:
@@ -299,7 +307,7 @@ class Layout(Origin):
         except InputError:
             file.check()
             raise
-        return cls(Path(path), file, chosen, first, first_line, len(comments), (comments or [""])[-1])
+        return cls(Path(path), file, delimiter, first, first_line, len(comments), (comments or [""])[-1])
 
     @property
     def looks_like_data(self) -> bool:
@@ -324,16 +332,16 @@ class Layout(Origin):
         return names if all(0 < len(name) <= LONGEST_NAME for name in names) else None
 
     def row(self, position: int | np.integer[Any]) -> int:
-        """Return the line of the file that an entry of the table is in. Reads the file again, for a message."""
-        lines = (line for line, is_blank in self._records() if line >= self.first_line and not is_blank)
-        return next(islice(lines, int(position) + self.header, None), self.first_line + self.header + int(position))
+        """Return the line of the file that an entry of the table is in."""
+        after = int(position) + self.header
+        lines = (line for line, is_blank in self.records() if line >= self.first_line and not is_blank)
+        return next(islice(lines, after, None), self.first_line + after)
 
-    def line_of_record(self, number: int) -> int:
-        """Return the line in which the record of that number begins; blank lines are records, too."""
-        return next((line for line, _ in islice(self._records(), number - 1, None)), number)
+    def records(self) -> Iterator[tuple[int, bool]]:
+        """Yield the first line of each record, which may have line breaks in quotes, and whether it is blank.
 
-    def _records(self) -> Iterator[tuple[int, bool]]:
-        """Yield the first line of each record, which may have line breaks in quotes, and whether it is blank."""
+        Reads the file again, for a message.
+        """
         with self.file.lines() as lines:
             marker = self.file.marker.decode()
             shown = ("\n" if marker and line.startswith(marker) else line for line in lines)
@@ -375,13 +383,14 @@ class Layout(Origin):
             raise
         except (ValueError, OSError) as error:  # what pandas raises for a malformed file is a ValueError
             reason = " ".join(f"{error!s:.200}".split()).rstrip(".")
-            if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
-                expected, record, fields = map(int, found.groups())
-                row = self.line_of_record(record)
-                reason = f"row {row} has {fields} fields instead of {expected}; quote fields that hold the delimiter"
-            elif found := re.search(r"EOF inside string starting at row (\d+)", str(error)):
-                row = self.line_of_record(int(found.group(1)) + 1)
-                reason = f"the quote that opens in row {row} is never closed; close it or take it out"
+            if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+                expected, number, fields = map(int, match.groups())
+                reason = "row {} has " + f"{fields} fields instead of {expected}; quote fields that hold the delimiter"
+            elif match := re.search(r"EOF inside string starting at row (\d+)", str(error)):
+                number = int(match.group(1)) + 1
+                reason = "the quote that opens in row {} is never closed; close it or take it out"
+            if match:  # which counts records: lines, but for those in quotes
+                reason = reason.format(next((line for line, _ in islice(self.records(), number - 1, None)), number))
             raise InputError(f"{self} cannot be read as a table: {reason}.") from error
 
     def read_by_arrow(
@@ -403,7 +412,7 @@ class Layout(Origin):
             try:
                 with stream:
                     table = arrow_csv.read_csv(
-                        io.BufferedReader(stream, CHUNK),
+                        stream,
                         read_options=arrow_csv.ReadOptions(
                             column_names=list(names), skip_rows_after_names=self.first_line - 1 + self.header
                         ),
@@ -449,16 +458,6 @@ def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
                 if len(records) == SAMPLE:
                     break
     return records, first_line, comments
-
-
-def _guessed_delimiter(lines: list[str]) -> str:
-    """Return the first delimiter that cuts every line into the same number of fields, at least two; else a comma."""
-    for delimiter in DELIMITERS:
-        widths = {len(_fields(line, delimiter)) for line in lines}
-        if len(widths) == 1 and widths.pop() > 1:
-            return delimiter
-    # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
-    return next((delimiter for delimiter in DELIMITERS if len(_fields(lines[0], delimiter)) > 1), ",")
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
