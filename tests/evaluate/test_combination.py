@@ -48,18 +48,6 @@ def test_the_order_of_the_models_does_not_matter(count: int) -> None:
     )
 
 
-def test_duplicates_share_a_weight_if_few_nodes_decide() -> None:
-    labels = np.arange(10) % 2
-    one = model(labels, np.linspace(0.3, 0.9, 10))
-    np.testing.assert_allclose(combination_weights([one] * 4, labels), 0.25)
-
-
-def test_duplicates_of_the_best_are_one_model_if_many_nodes_decide() -> None:
-    labels = np.arange(ENOUGH) % 2
-    good, bad = model(labels, 0.9), model(labels, 0.2)
-    assert combination_weights([good, bad, good, good], labels).tolist() == [1.0, 0.0, 0.0, 0.0]
-
-
 def test_greedy_by_hand() -> None:
     """Two models, each sure of one half of the nodes and undecided on the other, are best in equal parts.
 
@@ -90,15 +78,6 @@ def test_greedy_is_never_worse_than_the_best_model(seed: int) -> None:
     assert loss(greedy_weights(each, labels)) <= min(loss(one) for one in np.eye(5)) + 1e-12
 
 
-def test_one_confident_error_does_not_decide() -> None:
-    """A probability of 0 would be an infinite log loss."""
-    labels = np.zeros(ENOUGH, dtype=np.int64)
-    given = np.full(ENOUGH, 0.95)
-    given[0] = 0.0
-    weights = combination_weights([model(labels, given), model(labels, 0.6)], labels)
-    assert weights[0] > 0.5
-
-
 def test_scores_by_hand() -> None:
     """Right with 0.8: 1 - (0.04 + 0.04) / 2. Wrong with 0.8: -(0.64 + 0.64) / 2."""
     each = np.array([[[0.8, 0.2], [0.8, 0.2]]])
@@ -115,13 +94,6 @@ def test_plausible_by_hand() -> None:
     each = np.stack([model(labels, 0.8), model(labels, np.array([0.8, 0.8, 0.8, 0.2]))])
     b = np.exp(-3 * 2.56 / (6 * 4.56 - 2.56))
     np.testing.assert_allclose(plausible_weights(each, labels), [1 / (1 + b), b / (1 + b)])
-
-
-def test_a_model_far_behind_is_left_out() -> None:
-    """Behind by 1.6 at 8 of 12 nodes: z² = 15, below a fifth of the best weight."""
-    labels = np.zeros(12, dtype=np.int64)
-    each = np.stack([model(labels, 0.8), model(labels, np.repeat([0.2, 0.8], [8, 4]))])
-    assert plausible_weights(each, labels).tolist() == [1.0, 0.0]
 
 
 def test_the_number_of_nodes_selects_the_rule() -> None:

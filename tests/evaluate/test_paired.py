@@ -30,21 +30,9 @@ def test_p_with_ties_counts_all_sign_patterns() -> None:
     assert signed_rank_p(differences) == pytest.approx(expected, rel=1e-12)
 
 
-def test_p_by_hand() -> None:
-    assert signed_rank_p([1.0, 2.0, 3.0]) == pytest.approx(2 / 8)  # the most extreme of 8 sign patterns, two-sided
-    assert signed_rank_p([1.0, 2.0, -3.0]) == pytest.approx(1.0)
-    assert signed_rank_p([0.0, 0.0]) == 1.0
-
-
 def test_rounding_noise_does_not_break_ties() -> None:
     noisy = [0.815 - 0.812, 0.803 - 0.800, 0.840 - 0.837, 0.700 - 0.703]
     assert signed_rank_p(noisy) == signed_rank_p([3.0, 3.0, 3.0, -3.0])
-
-
-def test_p_has_the_right_level() -> None:
-    rng = np.random.default_rng(0)
-    rejected = np.mean([signed_rank_p(np.round(rng.normal(size=20), 1)) <= 0.05 for _ in range(2000)])
-    assert 0.03 < rejected < 0.065
 
 
 def test_interval_is_that_of_the_paired_t_test() -> None:

@@ -84,19 +84,6 @@ def test_a_linear_model_by_hand() -> None:
     assert (found.without, found.missed) == pytest.approx((0.0, 0.0), abs=1e-6)
 
 
-def test_a_perceptron_uses_the_node_alone(graph: Graph) -> None:
-    model, prepared = built("mlp", graph)
-    shares = attribute(model, prepared.features, 7, 2).by_node()
-    assert shares[7] != 0
-    assert np.count_nonzero(shares) == 1
-
-
-def test_repeatable(graph: Graph) -> None:
-    model, prepared = built("hgcn", graph)
-    first, again = (attribute(model, prepared.features, 3, 1).share for _ in range(2))
-    np.testing.assert_array_equal(first, again)
-
-
 def test_label_propagation_has_no_attribution(graph: Graph) -> None:
     config = settings_for("label-propagation").model
     method = build_method("label-propagation", config)

@@ -42,12 +42,6 @@ def test_shares_of_a_node_add_up_to_its_score(voted: tuple[HGCN, Prepared, np.nd
     np.testing.assert_allclose(found.shares.sum(axis=1), score, rtol=1e-4, atol=1e-5)
 
 
-def test_only_a_node_and_its_neighbours_vote(voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
-    model, _, _, found = voted
-    pattern = model.hierarchy.levels[0].adjacency.to_dense().numpy() != 0
-    assert not found.shares.toarray()[~pattern].any()
-
-
 def test_a_share_is_what_the_score_loses_without_that_vote(voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
     model, prepared, logits, found = voted
     with torch.no_grad():
@@ -137,21 +131,6 @@ def test_votes_of_an_ensemble_add_up_to_the_mean_score() -> None:
     assert not found.hyper_nodes_vote
 
 
-def test_hyper_nodes_vote_in_an_ensemble_of_plus() -> None:
-    model, prepared = built_plus()
-    best = np.zeros(80, dtype=np.int64)
-    alone, twice = votes(model, prepared.features, best), votes(Ensemble([model, model]), prepared.features, best)
-    assert alone is not None
-    assert twice is not None
-    assert twice.hyper_nodes_vote
-    np.testing.assert_allclose(twice.shares.toarray(), alone.shares.toarray(), atol=1e-6)
-
-
-def test_no_votes_of_plus_with_batch_normalisation() -> None:
-    model, prepared = built_plus(batch_norm=True)
-    assert votes(model, prepared.features, np.zeros(80, dtype=np.int64)) is None
-
-
 def test_votes_load_again(tmp_path: Path, voted: tuple[HGCN, Prepared, np.ndarray, Votes]) -> None:
     found = voted[3]
     found.save(tmp_path / "votes.npz")
@@ -167,5 +146,7 @@ def test_no_votes_if_the_output_is_not_linear() -> None:
     assert votes(Ensemble([model, model]), prepared.features, np.zeros(80, dtype=np.int64)) is None
     flat, prepared = built(HGCNConfig(levels=0))
     assert votes(flat, prepared.features, np.zeros(80, dtype=np.int64)) is None
+    normalised, prepared_plus = built_plus(batch_norm=True)
+    assert votes(normalised, prepared_plus.features, np.zeros(80, dtype=np.int64)) is None
     perceptron = MLPMethod(MLPConfig()).build(prepared, 3, torch.Generator())
     assert votes(perceptron, prepared.features, np.zeros(80, dtype=np.int64)) is None

@@ -28,12 +28,6 @@ def test_self_loops_are_dropped_with_a_note_and_isolated_nodes_stay() -> None:
     assert graph.notes == ("self-loops dropped: 1",)
 
 
-def test_no_edges_and_strided_columns() -> None:
-    assert Graph.from_edges([], [], n=2).n_edges == 0
-    table = np.array([[0, 1], [1, 2]], dtype=np.uint16)
-    assert Graph.from_edges(table[:, 0], table[:, 1]).n_edges == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -72,11 +66,3 @@ def test_equal_to_a_dense_calculation(edges: tuple[int, list[tuple[int, int, int
     assert (graph.adjacency.toarray() == (expected if weighted else expected > 0)).all()
     assert graph.adjacency.has_canonical_format
     assert graph.adjacency.nnz == np.count_nonzero(expected)
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(0, 1e6)), min_size=1, max_size=60))
-@settings(max_examples=100, deadline=None)
-def test_sums_are_symmetric_to_the_last_bit(rows: list[tuple[int, int, float]]) -> None:
-    source, target, weight = zip(*rows, strict=True)
-    dense = Graph.from_edges(source, target, weight, 6).adjacency.toarray()
-    assert (dense == dense.T).all()

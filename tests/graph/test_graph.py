@@ -35,12 +35,6 @@ def test_a_small_graph_by_hand() -> None:
     assert not with_structural_features(bare).has_own_features
 
 
-def test_self_loops_are_kept_and_not_counted_as_edges() -> None:
-    graph = Graph(changed(1, 1, 5.0))
-    assert graph.n_edges == 2
-    assert graph.adjacency.diagonal().tolist() == [0, 5, 0]
-
-
 def test_adjacency_becomes_canonical_and_the_callers_matrix_stays_as_it_is() -> None:
     rows, columns = [1, 0, 0, 1, 2, 0], [0, 1, 1, 2, 1, 2]
     given_matrix = sp.coo_array(([2.0, 1, 1, 1, 1, 0], (rows, columns)), shape=(3, 3)).tocsr()
@@ -165,13 +159,6 @@ def test_features_that_no_network_can_square_are_refused(form: Any) -> None:
         InputError, match=r"has weight 2e\+300; weights must be finite, not negative and at most 1e\+100"
     ):
         Graph(PATH * 1e300)
-
-
-def test_the_hint_about_asymmetry_works() -> None:
-    directed = sp.csr_array(np.array([[0, 1.0, 0], [0, 0, 1], [0, 0, 0]]))
-    with pytest.raises(InputError, match=r"adjacency\.maximum\(adjacency\.T\)"):
-        Graph.from_scipy(directed)
-    assert Graph.from_scipy(directed.maximum(directed.T)).n_edges == 2
 
 
 @st.composite

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
-from hiergcn.datasets import load_dataset, planted_graph
+from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import SplitSpec, few_labels, parse_splits, splits_text
@@ -73,15 +73,6 @@ def test_random_splits(labels: list[int], seed: int) -> None:
     assert (again.validation == split.validation).all()
 
 
-def test_random_takes_as_many_test_nodes_as_asked_and_other_seeds_give_others() -> None:
-    labels = np.arange(1000) % 4
-    splits = [Split.random(labels, per_class=5, validation=50, test=100, seed=seed) for seed in (0, 1)]
-    assert [split.test.size for split in splits] == [100, 100]
-    assert splits[0].train.tolist() != splits[1].train.tolist()
-    # every part of the graph is drawn from, not its beginning
-    assert splits[0].validation.max() > 800
-
-
 @pytest.mark.parametrize(
     ("labels", "options", "sentence"),
     [
@@ -119,15 +110,6 @@ def graph_with(labels: list[int] | None) -> Graph:
 def test_check_refuses_the_rest(labels: list[int] | None, parts: tuple[Any, ...], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         Split(*parts).check(graph_with(labels))
-
-
-def test_a_graph_planted_with_the_same_seed_is_divided_at_random() -> None:
-    """Seeds 0 to 4 for both: every class is about as frequent in validation as it is in the graph."""
-    for seed in range(5):
-        labels = planted_graph(400, classes=2, seed=seed).labels
-        assert labels is not None
-        split = Split.random(labels, per_class=5, validation=100, seed=seed)
-        assert 30 <= int(labels[split.validation].sum()) <= 70
 
 
 def by_id(labels: Any, seed: int = 0, **given: Any) -> Split:
@@ -221,20 +203,6 @@ class TestBlocked:
             assert hops_between(graph, split.train, split.test) >= 3
             starts.add(int(split.test.sum()))
         assert len(starts) == 6  # another seed, another half
-
-    def test_distance_is_measured_from_one_node(self) -> None:
-        graph = grid(21, 21)
-        split = Split.blocked(graph, train=0.25, validation=0.25, test=0.5, seed=4)
-        near = np.concatenate([split.train, split.validation])
-        every = sp.csgraph.shortest_path(graph.adjacency, unweighted=True)
-        assert (every[:, near].max(axis=1) <= every[:, split.test].min(axis=1)).any()
-
-    def test_whole_components_may_test(self) -> None:
-        blocks = sp.block_diag([grid(10, 10).adjacency] * 2, format="csr")
-        split = Split.blocked(Graph(sp.csr_array(blocks), labels=np.arange(200) % 2), gap=5, seed=1)
-        assert split.test.size == 100  # none is too near
-        assert len({int(node) // 100 for node in split.test}) == 1
-        assert {int(node) // 100 for node in split.train}.isdisjoint({int(split.test[0]) // 100})
 
     @pytest.mark.parametrize("shares", [{"train": 0.6}, {"train": -0.1}, {"test": 0.9}, {"gap": -1}])
     def test_bad_shares(self, shares: dict[str, Any]) -> None:

@@ -45,16 +45,6 @@ def test_a_node_nearly_keeps_its_features_when_the_graph_grows() -> None:
     assert np.median(cosine) > 0.95
 
 
-def test_nodes_of_a_community_are_alike() -> None:
-    graph = planted_graph(400, classes=4, depth=1, homophily=0.95, degree=12, seed=1)
-    position = structural_features(graph)[:, 3:]
-    alike = position @ position.T
-    assert graph.labels is not None
-    same = graph.labels[:, None] == graph.labels[None, :]
-    assert alike[same].mean() > 0.5
-    assert abs(alike[~same].mean()) < 0.4
-
-
 def test_given_features_stay_and_made_ones_are_noted() -> None:
     graph = planted_graph(50, seed=0)
     assert with_structural_features(graph) is graph

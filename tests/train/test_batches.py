@@ -70,13 +70,6 @@ def test_one_batch_of_everything_is_full_batch_training(graph: Graph, split: Spl
     np.testing.assert_allclose(batched.history, full.history, rtol=1e-4, atol=1e-6)
 
 
-def test_every_node_is_in_one_batch_of_an_epoch(graph: Graph, split: Split) -> None:
-    made = batches_of_an_epoch(cut(graph, split, settings(), 4), seed=0)
-    assert len(made) == 4
-    assert torch.equal(torch.cat([batch.nodes for batch in made]).sort().values, torch.arange(600))
-    assert max(len(batch.nodes) for batch in made) < 1.4 * 600 / 4
-
-
 def test_edges_between_clusters_are_used_in_some_epochs(graph: Graph, split: Split) -> None:
     batches = cut(graph, split, settings(), 3)
     ends = graph.adjacency.tocoo()
@@ -92,13 +85,6 @@ def test_edges_between_clusters_are_used_in_some_epochs(graph: Graph, split: Spl
     assert between.any()
     assert seen.all()
     assert max(sum(at_once[i : i + 3]) for i in range(0, 120, 3)) < len(seen)  # but never all in one epoch
-
-
-def test_seeds_draw_their_own_batches(graph: Graph, split: Split) -> None:
-    batches = cut(graph, split, settings(), 3)
-    first, again, other = (batches.drawn(np.random.default_rng(seed)) for seed in (0, 0, 1))
-    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
-    assert not all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
 
 
 def test_a_batch_is_freed_before_the_next_is_made(graph: Graph, split: Split) -> None:
@@ -151,19 +137,6 @@ def test_batches_without_labels_are_not_made(graph: Graph, split: Split) -> None
     learning.step(1)
     assert len(made) == 1
     assert int(split.train[0]) in made[0].nodes
-
-
-def test_labels_keep_their_nodes(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
-    learning = learner(cut(graph, split, settings(), 4))
-    found = []
-    for batch in batches_of_an_epoch(learning.batches, seed=0):
-        train = _inside(learning.nodes.train, batch.nodes)
-        assert train.count() == len(learning.nodes.train.nodes)
-        nodes = batch.nodes[train.nodes].numpy()
-        assert np.array_equal(graph.labels[nodes], train.classes.numpy())
-        found.append(nodes)
-    assert np.array_equal(np.sort(np.concatenate(found)), np.sort(split.train))
 
 
 def test_a_graph_too_large_for_full_validation_is_evaluated_in_batches(graph: Graph, split: Split) -> None:

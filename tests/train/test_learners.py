@@ -77,16 +77,6 @@ def test_one_forward_pass_serves_evaluation_and_next_step(changes: dict[str, Any
     assert len(passes) == 5 * changes.get("networks", 1)  # of the first step, then one per evaluation
 
 
-def test_a_model_that_draws_has_its_own_pass_for_evaluation() -> None:
-    learner = learner_of(replace(PLAIN, dropout=0.5))
-    assert learner.model.draws
-    first, second = learner.evaluate().logits, learner.evaluate().logits
-    assert first is not None
-    assert second is not None
-    assert torch.equal(first, second)
-    assert not learner.model.training
-
-
 def test_a_restored_learner_takes_its_step_from_the_restored_weights() -> None:
     learner = learner_of(PLAIN)
     learner.step(1)
