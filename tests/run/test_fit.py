@@ -56,14 +56,11 @@ def test_scores_match_the_predictions(graph: Graph, split: Split, result: Run) -
     by_hand = float((result.predicted[split.test] == graph.labels[split.test]).mean())
     assert result.scores["delivered_accuracy"] == result.metrics()["delivered_accuracy"] == pytest.approx(by_hand)
     np.testing.assert_allclose(result.probabilities, result.model.predict_proba(graph, "cpu"), atol=1e-6)
+    ranks = {o.seed: (o.validation_accuracy or 0.0, -(o.validation_loss or 0.0)) for o in result.outcomes}
+    assert result.selected_seed == max(ranks, key=lambda seed: ranks[seed])
     per_seed = [value for value in result.test.accuracy.per_seed if value is not None]
     assert result.test.accuracy.mean == pytest.approx(sum(per_seed) / 3)
     assert result.test.accuracy.std == pytest.approx(np.std(per_seed, ddof=1))
-
-
-def test_the_selected_seed_is_the_best_on_validation(result: Run) -> None:
-    ranks = {o.seed: (o.validation_accuracy or 0.0, -(o.validation_loss or 0.0)) for o in result.outcomes}
-    assert result.selected_seed == max(ranks, key=lambda seed: ranks[seed])
 
 
 def test_metrics_have_their_documented_keys(result: Run) -> None:
@@ -107,11 +104,13 @@ def test_test_labels_change_nothing_but_the_test_scores(graph: Graph, split: Spl
     assert honest.test.accuracy.mean != other.test.accuracy.mean
 
 
-def test_without_test_nodes_there_is_no_test_score(graph: Graph, split: Split, settings: Settings) -> None:
-    blind = Split(split.train, split.validation, np.empty(0, dtype=np.int64))
-    result = fit(graph, blind, settings.override({"epochs": 2}), [0], device="cpu")
+def test_without_test_nodes_there_is_no_test_score(small: Graph) -> None:
+    result = fit(small, draw_split(small, test=0.0), model="mlp", changes={"epochs": 2}, baselines=BASELINES)
     assert result.test is None
     assert result.metrics()["test_accuracy"] is None
+    assert result.baselines is not None
+    assert [row.model for row in result.baselines] == ["label-propagation", "gcn"]  # not the method itself
+    assert all(row.test is None and row.validation is not None for row in result.baselines)
 
 
 def test_a_failed_seed_is_counted_not_dropped(
@@ -135,9 +134,24 @@ def test_a_failed_seed_is_counted_not_dropped(
     assert metrics["seeds"] == [0, 1, 2]
 
 
-def test_all_seeds_failing_is_an_error(graph: Graph, split: Split, settings: Settings) -> None:
-    with pytest.raises(AllSeedsFailedError, match=r"Every seed failed.*diverged at epoch"):
-        fit(graph, split, settings.override({"learning_rate": 1e30}), [0, 1], device="cpu")
+@pytest.mark.parametrize(
+    ("given", "error", "sentence"),
+    [
+        ({"seeds": [0, 1], "changes": {"learning_rate": 1e30}}, AllSeedsFailedError, r"Every seed failed.*diverged at"),
+        ({"seeds": []}, InputError, "no seeds"),
+        ({"seeds": [1, 1]}, InputError, "twice"),
+        ({"seeds": range(10**12)}, InputError, r"need about .* GB .* give fewer seeds"),
+        ({"device": "abacus"}, InputError, "no device named 'abacus'"),
+        ({"model": "gcn"}, InputError, "leave one of them out"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    graph: Graph, split: Split, settings: Settings, given: dict[str, Any], error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        fit(graph, split, settings, **{"seeds": [0], "device": "cpu", **given})
+    with pytest.raises(InputError, match="no labels to learn from"):
+        fit(graph.with_labels(None))
 
 
 def interrupt_in(seed: int) -> OnFitEvent:
@@ -152,11 +166,8 @@ def test_interruption_keeps_finished_seeds(graph: Graph, split: Split, settings:
     result = fit(graph, split, settings, range(5), device="cpu", on_event=interrupt_in(2))
     assert result.interrupted
     assert result.seeds == (0, 1)
-    assert result.metrics()["test_accuracy"]["per_seed"].__len__() == 2
-
-
-def test_interruption_of_the_first_seed_is_raised(graph: Graph, split: Split, settings: Settings) -> None:
-    with pytest.raises(KeyboardInterrupt):
+    assert len(result.metrics()["test_accuracy"]["per_seed"]) == 2
+    with pytest.raises(KeyboardInterrupt):  # nothing is finished
         fit(graph, split, settings, range(5), device="cpu", on_event=interrupt_in(0))
 
 
@@ -171,22 +182,6 @@ def test_too_many_levels_are_noted(graph: Graph, split: Split, settings: Setting
     result = fit(graph, split, deep, [0], device="cpu", on_event=on_event)
     assert seen[0].depth < 60
     assert any("not the 60 that were asked for" in note for note in result.notes)
-
-
-def test_more_seeds_than_memory_is_refused(graph: Graph, split: Split, settings: Settings) -> None:
-    with pytest.raises(InputError, match=r"need about .* GB .* give fewer seeds"):
-        fit(graph, split, settings, range(10**12), device="cpu")
-
-
-@pytest.mark.parametrize(("seeds", "sentence"), [([], "no seeds"), ([1, 1], "twice")])
-def test_invalid_seeds(graph: Graph, split: Split, settings: Settings, seeds: list[int], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        fit(graph, split, settings, seeds, device="cpu")
-
-
-def test_unknown_device(graph: Graph, split: Split, settings: Settings) -> None:
-    with pytest.raises(InputError, match="no device named 'abacus'"):
-        fit(graph, split, settings, [0], device="abacus")
 
 
 @pytest.fixture(scope="module")
@@ -232,16 +227,6 @@ def test_a_named_dataset_has_its_recipe_and_the_published_accuracy(small: Graph)
     assert result.reasons == {}
 
 
-def test_settings_and_a_model_name_are_refused(small: Graph, settings: Settings) -> None:
-    with pytest.raises(InputError, match="leave one of them out"):
-        fit(small, settings=settings, model="gcn")
-
-
-def test_a_graph_without_labels_is_refused(small: Graph) -> None:
-    with pytest.raises(InputError, match="no labels to learn from"):
-        fit(small.with_labels(None))
-
-
 def test_each_baseline_gives_scores_without_any_extra(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     found = quick_baselines(small, seeds=2)
@@ -253,28 +238,15 @@ def test_each_baseline_gives_scores_without_any_extra(small: Graph, monkeypatch:
         assert one.test.accuracy.mean > 0.5
 
 
-def test_a_method_is_not_its_own_baseline(small: Graph) -> None:
-    result = fit(small, model="mlp", changes={"epochs": 2}, baselines=["mlp", "label-propagation"], device="cpu")
-    assert result.baselines is not None
-    assert [one.model for one in result.baselines] == ["label-propagation"]
-
-
-def test_the_perceptron_needs_features(small: Graph) -> None:
-    (one,) = quick_baselines(replace(small, features=None), "mlp")
-    assert one.left_out is not None
-    assert "no features" in one.left_out
-    assert one.test is None
-    assert one.to_dict()["test"]["accuracy"] is None
-
-
-def test_a_failed_baseline_does_not_lose_the_run(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_baseline_without_a_result_says_why(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Any, *args: object, **kwargs: object) -> None:
         raise RuntimeError("can't allocate memory")
 
     monkeypatch.setattr("hiergcn.model.baselines.label_propagation.LabelPropagationMethod.prepare", full)
-    (one,) = quick_baselines(small, "label-propagation")
-    assert one.left_out is not None
-    assert "can't allocate" in one.left_out
+    perceptron, propagation = quick_baselines(replace(small, features=None), "mlp", "label-propagation")
+    assert "no features" in str(perceptron.left_out)
+    assert "can't allocate" in str(propagation.left_out)
+    assert perceptron.to_dict()["test"]["accuracy"] is None
 
 
 def test_interrupted_baselines_leave_the_run(small: Graph) -> None:
@@ -301,11 +273,3 @@ def test_baselines_have_the_recipes_of_a_named_dataset(small: Graph, monkeypatch
     for dataset in ("cora", None):
         quick_baselines(small, "mlp", dataset=dataset)
     assert seen == ["paper", "default", "adapted", "adapted"]
-
-
-def test_without_test_nodes_validation_scores_the_baselines(small: Graph) -> None:
-    split = draw_split(small, test=0.0)
-    assert np.size(split.test) == 0
-    (one,) = quick_baselines(small, "label-propagation", split=split)
-    assert one.test is None
-    assert one.validation is not None

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -68,29 +67,15 @@ def same(one: Hierarchy, other: Hierarchy) -> bool:
     )
 
 
-def test_one_coarsening_serves_all_numbers_of_levels(graph: Graph, coarsenings: list[int]) -> None:
-    trainer = Trainer(graph, "cpu")
-    for levels in (4, 1, 3, 4, 2):
-        made = trainer.hierarchy(paper(levels=levels))
-        assert made is not None
-        assert same(made, coarsen(graph.adjacency, levels, CoarsenConfig()))
-    assert coarsenings == [4]
-
-
-def test_more_levels_are_made_if_the_graph_has_them(graph: Graph, coarsenings: list[int]) -> None:
+def test_a_hierarchy_is_made_once_for_each_config(graph: Graph, coarsenings: list[int]) -> None:
     trainer = Trainer(graph, "cpu")
     for levels in (1, 3, 60, 80):
         assert same(trainer.coarsened(levels, CoarsenConfig()), coarsen(graph.adjacency, levels, CoarsenConfig()))
     assert coarsenings == [1, 3, 60]  # 60 are more than there are, and so are 80
-
-
-def test_each_coarsening_config_has_its_own_hierarchy(graph: Graph, coarsenings: list[int]) -> None:
-    trainer = Trainer(graph, "cpu")
-    trainer.hierarchy(paper())
     other = trainer.hierarchy(paper(strategy="heavy-edge"))
     assert other is not None
     assert same(other, coarsen(graph.adjacency, 2, CoarsenConfig(strategy="heavy-edge")))
-    assert len(coarsenings) == 2
+    assert coarsenings == [1, 3, 60, 2]
 
 
 def test_a_given_hierarchy_is_used(graph: Graph, coarsenings: list[int]) -> None:
@@ -188,11 +173,9 @@ def test_ctrl_c_ends_the_workers_and_keeps_finished_seeds(tmp_path: Path) -> Non
         assert process.stdout is not None
         assert process.stdout.readline() == "training\n"
         process.send_signal(signal.SIGINT)
-        began = time.monotonic()
         rest, _ = process.communicate(timeout=60)
     assert rest.splitlines()[-1] == "True True"
     assert process.returncode == 0
-    assert time.monotonic() - began < 60
 
 
 def test_a_worker_that_is_killed_is_reported(
