@@ -321,17 +321,6 @@ def test_a_large_graph_can_be_explored(open_page: Callable[[str], Opened]) -> No
     assert opened.problems == []
 
 
-def test_a_chosen_node_is_in_the_address(open_page: Callable[[str], Opened]) -> None:
-    opened = open_page("many")
-    opened.find("17")
-    assert opened.page.evaluate("location.hash") == "#node=17"
-    opened.page.reload()
-    opened.until(EXPLORER)
-    assert opened.state["selected"]["name"] == "17"
-    opened.page.click("#explorer-panel .dismiss")
-    assert opened.page.evaluate("location.hash") == ""
-
-
 def test_a_tiny_graph_is_whole_and_has_no_headline(open_page: Callable[[str], Opened]) -> None:
     opened = open_page("tiny")
     assert opened.page.inner_text(".headline") == "Too few labels to judge"

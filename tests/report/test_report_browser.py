@@ -61,6 +61,9 @@ def test_the_page_makes_one_request(opened: Opened) -> None:
     assert opened.problems == []
     assert not opened.page.is_visible("#explorer-pictures")
     assert not opened.page.is_visible("#explorer-panel")  # opens with the first choice
+    stage = opened.page.locator(".stage").bounding_box()
+    assert stage is not None
+    assert stage["y"] < SIZES[1440]  # the graph begins on the first screen
     state = opened.state
     assert state["drawn"] == state["levels"][state["level"]]["nodes"]
 
@@ -232,12 +235,6 @@ def test_classes_are_named_where_they_are_at_home(opened: Opened) -> None:
         assert nearest["name"].endswith(region["name"])  # "9 nodes, mostly beta"
     opened.page.select_option("#explorer-colour", "confidence")
     assert opened.state["regions"] == []  # colours mean something else
-
-
-def test_the_graph_begins_on_the_first_screen(opened: Opened) -> None:
-    stage = opened.page.locator(".stage").bounding_box()
-    assert stage is not None
-    assert stage["y"] < SIZES[1440]
 
 
 def test_the_slider_changes_the_level(opened: Opened) -> None:
@@ -493,10 +490,13 @@ def test_cells_of_the_matrix_lead_to_their_nodes(opened: Opened, run: Run) -> No
 
 
 def test_the_address_can_name_a_node(browser: "Browser", report: Path) -> None:
-    page = browser.new_page()
-    opened = Opened(page, report, anchor="#node=paper+12")
+    opened = Opened(browser.new_page(), report, anchor="#node=paper+12")
     assert opened.state["selected"]["name"] == "paper 12"
-    page.close()
+    opened.page.click("#explorer-panel .dismiss")
+    assert opened.page.evaluate("location.hash") == ""
+    opened.find("paper 101")
+    assert opened.page.evaluate("location.hash") == "#node=paper%20101"
+    opened.page.close()
 
 
 def test_a_script_in_an_id_stays_text(opened: Opened) -> None:

@@ -1,6 +1,5 @@
 """Runs that predict numbers: choice, folder, the same predictions again, and newer graphs."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -45,36 +44,24 @@ def test_the_choice_is_better_than_its_floors(chosen: Run) -> None:
 
 
 def test_the_folder_gives_the_same_numbers_again(chosen: Run, graph: Graph, tmp_path: Path) -> None:
-    chosen.from_source({"python": "NodeClassifier()"}).write(tmp_path / "run")
+    chosen.write(tmp_path / "run")
     run = Run.load(tmp_path / "run")
     assert list(run.table.columns) == ["id", "predicted", "given", "value", "split"]
     again = predictions_again(run, graph, "cpu")
     pd.testing.assert_frame_equal(again, run.table, atol=1e-3 * UNIT, rtol=0)
     np.testing.assert_array_equal(run.table["value"], graph.truth)  # exactly as given
     assert np.abs(run.table["predicted"] - chosen.predicted).max() <= 1e-4 * UNIT
-    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert metrics["target"] == "price"
-    assert metrics["test_r2"]["per_seed"] == [pytest.approx(value) for value in chosen.test.main.values]  # type: ignore[union-attr]
-    assert metrics["delivered_mae"] < UNIT
-
-
-def test_a_newer_graph(chosen: Run, graph: Graph, tmp_path: Path) -> None:
-    """The old nodes among others get nearly their numbers; their training values are found by their ids."""
-    chosen.write(tmp_path / "run")
-    table = predictions_on(Run.load(tmp_path / "run"), graph, "cpu")
-    assert table["seen"].all()
-    np.testing.assert_allclose(table["predicted"], chosen.predicted, atol=1e-3 * UNIT)
-
-
-@pytest.mark.parametrize("method", ["label-propagation", "harmonic", "constant", "hgcn-plus"])
-def test_a_named_method_with_baselines(method: str, graph: Graph, tmp_path: Path) -> None:
-    changes = {"epochs": 3} if method == "hgcn-plus" else {}
-    result = fit(graph, model=method, changes=changes, baselines=("harmonic",), device="cpu")
-    result.write(tmp_path / "run")
-    run = Run.load(tmp_path / "run")
-    np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), result.probabilities, atol=1e-4 * UNIT)
-    assert result.baselines is not None
-    assert len(result.baselines) == (method != "harmonic")
+    assert run.scores["target"] == "price"
+    assert run.test is not None
+    assert run.test == chosen.test
+    assert run.scores["delivered_mae"] < UNIT
+    newer = predictions_on(run, graph, "cpu")  # training values are found by their ids
+    assert newer["seen"].all()
+    np.testing.assert_allclose(newer["predicted"], chosen.predicted, atol=1e-3 * UNIT)
+    found = explain(run, graph, "n7", device="cpu")
+    by_method = sum(one.weight * float(one.predicted) for one in found.methods)
+    assert by_method == pytest.approx(chosen.predicted[7], abs=1e-2)
+    assert all(next(iter(group.predicted)).startswith("values with mean") for group in found.hyper_nodes)
 
 
 def test_values_that_cannot_be_learned(graph: Graph) -> None:
@@ -91,9 +78,13 @@ def test_values_that_cannot_be_learned(graph: Graph) -> None:
 @pytest.mark.parametrize("method", ["harmonic", "label-propagation", "constant", "mlp", "hgcn-plus"])
 def test_an_explanation_adds_up_to_the_number(method: str, graph: Graph, tmp_path: Path) -> None:
     changes = {"epochs": 5} if method in ("mlp", "hgcn-plus") else {}
-    result = fit(graph, model=method, changes=changes, device="cpu")
+    result = fit(graph, model=method, changes=changes, baselines=("harmonic",), device="cpu")
+    assert result.baselines is not None
+    assert len(result.baselines) == (method != "harmonic")
     result.write(tmp_path / "run")
-    found = explain(Run.load(tmp_path / "run"), graph, "n7", device="cpu", top=1000)
+    run = Run.load(tmp_path / "run")
+    np.testing.assert_allclose(run.model.predict_proba(graph, "cpu"), result.probabilities, atol=1e-4 * UNIT)
+    found = explain(run, graph, "n7", device="cpu", top=1000)
     assert (found.explained, found.method, found.probability) == ("price", method, None)
     assert found.score == pytest.approx(result.predicted[7], abs=1e-3 * UNIT)
     assert float(found.predicted) == pytest.approx(result.predicted[7], abs=1e-2)
@@ -103,11 +94,3 @@ def test_an_explanation_adds_up_to_the_number(method: str, graph: Graph, tmp_pat
         assert {one.name for one in found.features} <= {f"feature {k}" for k in range(8)}
     else:
         assert [one.name for one in found.features] == ["labels nearby: price"]
-
-
-def test_an_explanation_says_what_each_method_predicts(chosen: Run, graph: Graph, tmp_path: Path) -> None:
-    chosen.write(tmp_path / "run")
-    found = explain(Run.load(tmp_path / "run"), graph, "n7", device="cpu")
-    said = sum(one.weight * float(one.predicted) for one in found.methods)
-    assert said == pytest.approx(chosen.predicted[7], abs=1e-2)
-    assert all(next(iter(group.predicted)).startswith("values with mean") for group in found.hyper_nodes)
