@@ -10,8 +10,6 @@ Reference: stops when the validation loss rises above its mean of ten epochs and
 validation chooses the epoch, as for every method. Neither reads test labels.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -56,13 +54,6 @@ class GCN(NodeModel):
 
     def regularised(self) -> list[nn.Parameter]:
         return [parameter for name, parameter in self.named_parameters() if not name.startswith(("second", "biases"))]
-
-    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
-        """Rename the weights of runs that were saved when the layers were PyG's."""
-        for old, new in (("project.weight", "first.weight"), ("second.lin.weight", "second.weight")):
-            if prefix + old in state_dict:
-                state_dict[prefix + new] = state_dict.pop(prefix + old)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 class GCNMethod(AdjacencyMethod):
