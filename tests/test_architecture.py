@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
     *("version", "errors", "plugins", "files", "fragments", "settings", "compiled", "graph", "datasets", "coarsen"),
     *("model", "evaluate", "explain", "advise", "workers", "train", "choose", "report", "run", "comparison"),
-    *("estimator", "api", "cli", "__main__"),
+    *("estimator", "api", "extend", "research", "cli", "__main__"),
 )
 WITHOUT_TORCH = ROOMS[: ROOMS.index("model")]
 CONVERTERS = PACKAGE / "graph" / "formats"  # may import the library they convert to, when a conversion is asked for

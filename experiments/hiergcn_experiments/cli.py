@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hiergcn.cli import options
-from hiergcn.cli.terminal import console, duration, print_table, printable
-from hiergcn.errors import InputError
+from hiergcn import InputError
+from hiergcn.cli import console, duration, options, print_table, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hiergcn.cli.progress import Progress
+    from hiergcn.cli import Progress
     from hiergcn_experiments.experiment import Experiment
     from hiergcn_experiments.runner import JobDone, RunSummary, Started, UnitFailed
 
@@ -79,8 +78,8 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""
-    from hiergcn.cli.progress import Progress
-    from hiergcn.workers.machine import choose_device, cores
+    from hiergcn.cli import Progress
+    from hiergcn.research import choose_device, cores
     from hiergcn_experiments.experiment import Scope
     from hiergcn_experiments.runner import jobs_of, run_jobs
     from hiergcn_experiments.store import Store, read_records
@@ -125,7 +124,7 @@ def _names(text: str | None) -> list[str]:
 
 
 def _check_names(models: "Sequence[str]", datasets: "Sequence[str]", experiments: "Sequence[Experiment]") -> None:
-    from hiergcn.settings.registry import config_class
+    from hiergcn.research import config_class
 
     for name in models:
         config_class(name)  # raises for an unknown name

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hiergcn.errors import InputError
-from hiergcn.graph.split import PUBLIC, SplitSpec
-from hiergcn.settings.settings import GROUPS, Settings, settings_for
+from hiergcn import InputError
+from hiergcn.graph import PUBLIC, SplitSpec
+from hiergcn.research import GROUPS, Settings, settings_for
 from hiergcn_experiments.store import Record, identity
 
 if TYPE_CHECKING:

@@ -9,10 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from hiergcn.evaluate.metrics import Summary
-from hiergcn.files import write_text
-from hiergcn.report.panels import Figure
-from hiergcn.report.template import rendered, script
+from hiergcn.research import Figure, Summary, rendered, script, write_text
 from hiergcn_experiments.store import Record
 
 WIDTH = 900

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.evaluate.metrics import Summary
-from hiergcn.evaluate.paired import PairedDifference, Scores, paired_difference
+from hiergcn.research import PairedDifference, Scores, Summary, paired_difference
 from hiergcn_experiments.experiment import Cell, Job
 from hiergcn_experiments.store import Record, identity
 

@@ -12,14 +12,23 @@ from typing import Any
 
 import torch
 
+from hiergcn import Split
 from hiergcn.datasets import Dataset, load_dataset
-from hiergcn.evaluate.metrics import evaluate_test, result_key
-from hiergcn.graph.split import Split, SplitSpec
-from hiergcn.model.build import build_method
-from hiergcn.settings.settings import Settings
-from hiergcn.train.trainer import Trainer
-from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
+from hiergcn.graph import SplitSpec
+from hiergcn.research import (
+    Engine,
+    Pool,
+    Reply,
+    Request,
+    Send,
+    Settings,
+    Trainer,
+    Work,
+    build_method,
+    evaluate_test,
+    result_key,
+    unit_request,
+)
 from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training
 from hiergcn_experiments.results import Results
 from hiergcn_experiments.store import Record, Store, data_digest, identity, made_here

@@ -21,13 +21,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from hiergcn import InputError
 from hiergcn.coarsen import CoarsenConfig
 from hiergcn.datasets import Dataset
-from hiergcn.errors import InputError
-from hiergcn.files import write_text, written_whole
-from hiergcn.settings.registry import config_class
-from hiergcn.settings.training import TrainConfig
-from hiergcn.workers.machine import environment
+from hiergcn.research import TrainConfig, config_class, environment, write_text, written_whole
 
 PACKED = "runs.json.gz"
 _LENGTH = 32  # hexadecimal digits of an id

@@ -11,11 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from hiergcn.compiled.csr import rows_of
-from hiergcn.compiled.jit import kernel, run_over, thread_count
-from hiergcn.errors import InputError
-from hiergcn.graph import Graph
-from hiergcn.graph.adjacency import symmetric_adjacency
+from hiergcn import Graph, InputError
+from hiergcn.compiled import kernel, rows_of, run_over, thread_count
+from hiergcn.graph import symmetric_adjacency
 from hiergcn_experiments.graphs import CITY_OPTIONS
 
 DEGREE, IN_CLUSTERS = CITY_OPTIONS[""]

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hiergcn.errors import InputError
-from hiergcn.graph import Graph, Split
-from hiergcn.graph.formats.pyg_data import read_tensor
+from hiergcn import Graph, InputError, Split
 
 EDGES, FEATURES, LABELS = "edge_indices.pt", "node_features_augmented.pt", "10-chunk_16-hop_node_labels.pt"
 MASKS = ("train_mask.pt", "valid_mask.pt", "test_mask.pt")
@@ -23,6 +21,8 @@ def read_city_network(folder: Path, name: str, nodes: int) -> tuple[Graph, Split
 
     Files of all cities have the same names and no known digest, so the number of nodes must be `nodes`.
     """
+    from hiergcn.research import read_tensor  # imports torch
+
     ends, features, labels = (read_tensor(folder / file) for file in (EDGES, FEATURES, LABELS))
     if features.ndim != 2 or len(features) != nodes:
         raise InputError(

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hiergcn.datasets.catalogue import DatasetEntry
-from hiergcn.datasets.dataset_info import DatasetInfo
-from hiergcn.datasets.folders import FileSet, Source
-from hiergcn.graph import Graph, Split
-from hiergcn.graph.coordinates import Coordinates
+from hiergcn import Graph, Split
+from hiergcn.datasets import DatasetEntry, DatasetInfo, FileSet, Source
+from hiergcn.graph import Coordinates
 from hiergcn_experiments.graphs import CITY_NETWORKS, CITY_OPTIONS, CLUSTERED, PLACES
 from hiergcn_experiments.graphs.city import city_graph, city_points
 from hiergcn_experiments.graphs.city_networks import ADDRESS, FILES, read_city_network

@@ -18,10 +18,19 @@ from sklearn.svm import LinearSVC
 from torch import Tensor
 
 from hiergcn.errors import MissingPackageError
-from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import GraphOnlyMethod, OneStepModel, numpy_generator
-from hiergcn.model.method import Features, Labelled
-from hiergcn.settings.fields import Count, MethodConfig, Positive, at_least, setting
+from hiergcn.extend import (
+    Count,
+    Features,
+    GraphOnlyMethod,
+    Labelled,
+    MethodConfig,
+    OneStepModel,
+    Positive,
+    Task,
+    at_least,
+    numpy_generator,
+    setting,
+)
 from hiergcn_experiments.methods.walks import NOWHERE, Walker
 
 

@@ -28,13 +28,28 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import AdjacencyMethod, numpy_generator
-from hiergcn.model.method import Features, Labelled, NodeModel
-from hiergcn.model.ops.dropout import dropout
-from hiergcn.model.ops.sparse import SparseMatrix, propagate, symmetrically_normalised
-from hiergcn.settings.fields import Count, NonNegative, Positive, Rate, Whole, at_least, setting
-from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
+from hiergcn.extend import (
+    SCALING,
+    AdjacencyMethod,
+    Count,
+    Features,
+    InputConfig,
+    Labelled,
+    NodeModel,
+    NonNegative,
+    Positive,
+    Rate,
+    Scaling,
+    SparseMatrix,
+    Task,
+    Whole,
+    at_least,
+    dropout,
+    numpy_generator,
+    propagate,
+    setting,
+    symmetrically_normalised,
+)
 from hiergcn_experiments.methods.walks import Walker
 
 Matrices = tuple[sp.csr_array, SparseMatrix]  # A (n, n) and Â

@@ -17,14 +17,26 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod, glorot
-from hiergcn.model.levels import Field, LevelTensors, Pooling
-from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
-from hiergcn.model.method import Features, Prepared
-from hiergcn.model.ops.dense import dense_product
-from hiergcn.settings.fields import Count, setting
-from hiergcn.settings.input_config import InputConfig
-from hiergcn.settings.methods import HGCNConfig
+from hiergcn.extend import (
+    HGCN,
+    Count,
+    Features,
+    Field,
+    GraphConvolution,
+    HGCNConfig,
+    HGCNMethod,
+    InputConfig,
+    Layer,
+    LevelTensors,
+    MemoryPlan,
+    Pooling,
+    Prepared,
+    Workload,
+    dense_product,
+    glorot,
+    layers_memory,
+    setting,
+)
 
 
 @dataclass(frozen=True)

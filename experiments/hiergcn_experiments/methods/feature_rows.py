@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from hiergcn.model.ops.sparse import Features, Pattern, SparseMatrix
+from hiergcn.extend import Features, Pattern, SparseMatrix
 
 
 @dataclass(frozen=True, eq=False)

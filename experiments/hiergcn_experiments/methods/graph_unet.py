@@ -16,12 +16,23 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from hiergcn.model.baselines.base import drawing_from
-from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse import FeatureLinear
-from hiergcn.settings.fields import Count, Rate, TrueShare, setting
-from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
+from hiergcn.extend import (
+    SCALING,
+    Count,
+    EdgeMethod,
+    Edges,
+    FeatureLinear,
+    Features,
+    InputConfig,
+    NodeModel,
+    Rate,
+    Scaling,
+    TrueShare,
+    drawing_from,
+    on_projected,
+    pyg_layers,
+    setting,
+)
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import FlatMethod, numpy_generator
-from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser
-from hiergcn.settings.fields import Count, Positive, Share, Whole, setting
-from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
+from hiergcn.extend import (
+    SCALING,
+    Count,
+    Features,
+    FlatMethod,
+    InputConfig,
+    Labelled,
+    NodeModel,
+    Optimiser,
+    Positive,
+    Scaling,
+    Share,
+    Task,
+    Whole,
+    numpy_generator,
+    setting,
+)
 from hiergcn_experiments.methods.feature_rows import FewColumns, feature_rows, few_rows
 from hiergcn_experiments.methods.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 

@@ -12,9 +12,8 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Integers, frozen
-from hiergcn.compiled.jit import even_ranges, kernel, mix, run_over
-from hiergcn.errors import InputError
+from hiergcn import InputError
+from hiergcn.compiled import Float64s, Int32s, Int64s, Integers, even_ranges, frozen, kernel, mix, run_over
 
 NOWHERE = -1
 """Fills a walk after a node without edges."""

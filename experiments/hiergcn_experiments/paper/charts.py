@@ -5,10 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.report import axes
-from hiergcn.report.axes import Axis
-from hiergcn.report.palette import CLASS_COLOURS, FIRST, INK, LINE, MUTED, PAPER, SECOND, VIOLET, method_colour
-from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.research import (
+    CLASS_COLOURS,
+    FIRST,
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    SECOND,
+    VIOLET,
+    Axis,
+    Entry,
+    Figure,
+    Panel,
+    axes,
+    method_colour,
+)
 from hiergcn_experiments.paper.claims import members
 from hiergcn_experiments.paper.evidence import TABLE2, Evidence, PaperCell
 from hiergcn_experiments.paper.experiments import DATASET_TITLES, variant_title

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hiergcn.settings.registry import method_title
+from hiergcn.research import method_title
 from hiergcn_experiments.page import packaged, points
 from hiergcn_experiments.paper.evidence import (
     BEST_CHANNELS,

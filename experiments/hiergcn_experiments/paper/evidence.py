@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from hiergcn.evaluate.metrics import Summary
-from hiergcn.evaluate.paired import PairedDifference, holm, holm_corrected, unit_differences
+from hiergcn.research import PairedDifference, Summary, holm, holm_corrected, unit_differences
 from hiergcn_experiments.experiment import Cell, Experiment
 from hiergcn_experiments.page import packaged
 from hiergcn_experiments.paper.experiments import DEGREE, NELL, Scale, paper_experiments, plus_experiments

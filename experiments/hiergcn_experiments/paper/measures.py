@@ -13,18 +13,18 @@ import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
 
+from hiergcn import Graph, InputError, Split
 from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
-from hiergcn.coarsen.contraction import number_groups
-from hiergcn.coarsen.equivalence import equivalence_groups
-from hiergcn.coarsen.receptive_field import receptive_field_sizes
-from hiergcn.compiled.csr import rows_of
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
-from hiergcn.errors import InputError, MissingPackageError
-from hiergcn.graph import Graph, Split
-from hiergcn.graph.neighbourhoods import neighbourhood_sizes
-from hiergcn.settings.settings import settings_for
-from hiergcn.train.trainer import Trainer
-from hiergcn.workers.memory import peak_memory, reset_peak_memory
+from hiergcn.errors import MissingPackageError
+from hiergcn.research import (
+    Trainer,
+    neighbourhood_sizes,
+    peak_memory,
+    receptive_field_sizes,
+    reset_peak_memory,
+    settings_for,
+)
 
 # Statistics of the datasets: Table 1, and the counts that explain where ours differ
 
@@ -63,12 +63,13 @@ def toy_graph() -> dict[str, Any]:
     source, target = ([TOY_NODES.index(edge[end]) for edge in TOY_EDGES] for end in (0, 1))
     graph = Graph.from_edges(source, target, [weight for _, _, weight in TOY_EDGES], n=len(TOY_NODES))
     config = CoarsenConfig()
-    equivalent, _ = number_groups(equivalence_groups(rows_of(graph.adjacency), config))
+    alike = np.unique(graph.adjacency.toarray() > 0, axis=0, return_inverse=True)[1].ravel().tolist()
+    equivalent = [list(dict.fromkeys(alike)).index(group) for group in alike]  # numbered by their first node
     fine, coarse = coarsen(graph.adjacency, 1, config).levels
     return {
         "names": list(TOY_NODES),
         "edges": [list(edge) for edge in TOY_EDGES],
-        "equivalence": equivalent.tolist(),
+        "equivalence": equivalent,
         "groups": fine.grouping().tolist(),
         "node_weight": coarse.node_weight.tolist(),
         "coarse": coarse.adjacency.toarray().tolist(),

@@ -10,10 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hiergcn.evaluate.metrics import metrics_for, result_key
-from hiergcn.evaluate.paired import TEST
-from hiergcn.files import write_text, written_whole
-from hiergcn.report.panels import Figure
+from hiergcn.research import TEST, Figure, metrics_for, result_key, write_text, written_whole
 from hiergcn_experiments.page import (
     Page,
     Picture,

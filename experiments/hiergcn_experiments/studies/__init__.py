@@ -7,7 +7,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from hiergcn.errors import InputError
+from hiergcn import InputError
 from hiergcn_experiments.experiment import Experiment, Scope, Study
 from hiergcn_experiments.page import Page, provenance, write_page
 from hiergcn_experiments.store import PACKED, Record, latest, write_packed

@@ -17,14 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.choose.portfolio import PORTFOLIO
+from hiergcn import Graph, HierGCNError, Split
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
-from hiergcn.errors import HierGCNError
-from hiergcn.evaluate.metrics import Summary
-from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import fit
-from hiergcn.run.run import Run
-from hiergcn.settings.registry import method_title
+from hiergcn.research import PORTFOLIO, Run, Summary, fit, method_title
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope, Study
 from hiergcn_experiments.page import Row, Section, Table, Text, Texts, mean, mean_and_std, packaged, points
 from hiergcn_experiments.results import by_task

@@ -16,18 +16,22 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
-from hiergcn.advise.doubtful import averaged, find_doubts
-from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
+from hiergcn import Graph, HierGCNError, Split
 from hiergcn.coarsen import coarsen
-from hiergcn.coarsen.diffusion import Diffusion
 from hiergcn.datasets import load_dataset, planted_graph
-from hiergcn.errors import HierGCNError
-from hiergcn.evaluate.calibration import fit_temperature
-from hiergcn.evaluate.report import evaluate_sets
-from hiergcn.graph import Graph, Split
-from hiergcn.graph.order import canonical_order
-from hiergcn.run.fit import fit
-from hiergcn.run.run import Run
+from hiergcn.graph import canonical_order
+from hiergcn.research import (
+    DEPTH,
+    Diffusion,
+    Run,
+    averaged,
+    comparable_features,
+    evaluate_sets,
+    find_doubts,
+    fit,
+    fit_temperature,
+    suggested_nodes,
+)
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope
 
 NAME = "labels"

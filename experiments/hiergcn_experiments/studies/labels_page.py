@@ -7,12 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.evaluate.metrics import Summary
-from hiergcn.evaluate.paired import PairedDifference, paired_difference
-from hiergcn.report import axes
-from hiergcn.report.axes import Axis
-from hiergcn.report.palette import AMBER, BLUE, GREEN, OTHER, PINK, VERMILION
-from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.research import (
+    AMBER,
+    BLUE,
+    GREEN,
+    OTHER,
+    PINK,
+    VERMILION,
+    Axis,
+    Entry,
+    Figure,
+    PairedDifference,
+    Panel,
+    Summary,
+    axes,
+    paired_difference,
+)
 from hiergcn_experiments.experiment import Scope, Study
 from hiergcn_experiments.page import (
     Picture,

@@ -18,15 +18,19 @@ import numpy as np
 import torch
 from scipy.sparse.csgraph import dijkstra
 
+from hiergcn import Graph
 from hiergcn.datasets import load_dataset
-from hiergcn.evaluate.metrics import evaluate_test
-from hiergcn.graph import Graph
-from hiergcn.graph.split import Drawn, SplitSpec, drawn_splits
-from hiergcn.model.method import NodeModel
-from hiergcn.settings.registry import method_title
-from hiergcn.settings.settings import Settings, settings_for
-from hiergcn.train.trainer import Trainer
-from hiergcn.workers.memory import peak_memory, reset_peak_memory
+from hiergcn.extend import NodeModel
+from hiergcn.graph import Drawn, SplitSpec, drawn_splits
+from hiergcn.research import (
+    Settings,
+    Trainer,
+    evaluate_test,
+    method_title,
+    peak_memory,
+    reset_peak_memory,
+    settings_for,
+)
 from hiergcn_experiments.experiment import Condition, Experiment, Measurement, Scope, Variant
 from hiergcn_experiments.page import packaged
 

@@ -3,11 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hiergcn.report import axes
-from hiergcn.report.axes import Axis
-from hiergcn.report.palette import BLUE, GREEN, LINE, METHOD_COLOURS, MUTED, PINK, SKY, VERMILION, method_colour
-from hiergcn.report.panels import Entry, Figure, Panel
-from hiergcn.settings.registry import method_title
+from hiergcn.research import (
+    BLUE,
+    GREEN,
+    LINE,
+    MUTED,
+    PINK,
+    SKY,
+    VERMILION,
+    Axis,
+    Entry,
+    Figure,
+    Panel,
+    axes,
+    method_colour,
+    method_title,
+)
 from hiergcn_experiments.paper.charts import DASH, DOTS, ROW
 from hiergcn_experiments.studies.large_diameter import (
     BASE,
@@ -86,11 +97,11 @@ def depth_figure(results: "RangeResults") -> Figure | None:
                     tip = f"{method_title(name)}: {100 * value:.1f} %"
                     panel.rule(y=100 * value, colour=LABEL_COLOURS[name], dash=DOTS, tip=tip)
             for name, curve in curves.items():
-                _curve(panel, curve, METHOD_COLOURS[name], method_title(name))
+                _curve(panel, curve, method_colour(name), method_title(name))
             panels.append(panel)
     if not panels:
         return None
-    legend = [Entry(method_title(name), METHOD_COLOURS[name], "line") for name in _curves()]
+    legend = [Entry(method_title(name), method_colour(name), "line") for name in _curves()]
     legend += [Entry(method_title(name), colour, "dashed") for name, colour in LABEL_COLOURS.items()]
     return Figure(panels, legend, columns=min(len(results.datasets), 3))
 
@@ -169,11 +180,11 @@ def time_figure(results: "RangeResults") -> Figure | None:
         for name, found in points.items():
             tips = [f"{variant_title(one)}: {accuracy:.1f} %, {seconds:.2g} s" for seconds, accuracy, one in found]
             seconds, heights, _ = zip(*found, strict=True) if found else ((), (), ())
-            panel.dots(seconds, heights, METHOD_COLOURS[name], size=4.5, tips=tips)
+            panel.dots(seconds, heights, method_colour(name), size=4.5, tips=tips)
         panels.append(panel)
     if not panels:
         return None
-    return Figure(panels, [Entry(method_title(name), METHOD_COLOURS[name], "dot") for name in arms], columns=3)
+    return Figure(panels, [Entry(method_title(name), method_colour(name), "dot") for name in arms], columns=3)
 
 
 def _points(results: "RangeResults", arms: Sequence[str], dataset: str) -> list[tuple[float, float, str]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from hiergcn.evaluate.paired import PairedDifference, paired_difference
+from hiergcn.research import PairedDifference, paired_difference
 from hiergcn_experiments.experiment import Scope, Study, Variant
 from hiergcn_experiments.page import Row, Section, Table, Text, Texts, mean, mean_and_std, picture, points
 from hiergcn_experiments.paper.claims import CLAIMS as PAPER_CLAIMS

@@ -1,0 +1,45 @@
+"""What a method of one's own is made of: settings, interfaces, layers, sparse matrices and compiled kernels.
+
+`register_method` makes it known; docs/contributing.md has an example.
+"""
+
+from hiergcn.graph.task import Task
+from hiergcn.model.baselines.base import (
+    AdjacencyMethod,
+    FlatMethod,
+    GraphOnlyMethod,
+    OneStepModel,
+    drawing_from,
+    numpy_generator,
+)
+from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
+from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod, glorot
+from hiergcn.model.levels import Field, LevelTensors, Pooling
+from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
+from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser, Prepared
+from hiergcn.model.ops.dense import dense_product
+from hiergcn.model.ops.dropout import dropout
+from hiergcn.model.ops.sparse import FeatureLinear, Pattern, SparseMatrix, propagate, symmetrically_normalised
+from hiergcn.settings.fields import (
+    Count,
+    MethodConfig,
+    NonNegative,
+    Positive,
+    Rate,
+    Share,
+    TrueShare,
+    Whole,
+    at_least,
+    setting,
+)
+from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
+from hiergcn.settings.methods import HGCNConfig
+
+__all__ = ["HGCN", "SCALING"]
+__all__ += ["AdjacencyMethod", "Count", "EdgeMethod", "Edges", "FeatureLinear", "Features", "Field"]
+__all__ += ["FlatMethod", "GraphConvolution", "GraphOnlyMethod", "HGCNConfig", "HGCNMethod", "InputConfig"]
+__all__ += ["Labelled", "Layer", "LevelTensors", "MemoryPlan", "MethodConfig", "NodeModel", "NonNegative"]
+__all__ += ["OneStepModel", "Optimiser", "Pattern", "Pooling", "Positive", "Prepared", "Rate", "Scaling"]
+__all__ += ["Share", "SparseMatrix", "Task", "TrueShare", "Whole", "Workload"]
+__all__ += ["at_least", "dense_product", "drawing_from", "dropout", "glorot", "layers_memory"]
+__all__ += ["numpy_generator", "on_projected", "propagate", "pyg_layers", "setting", "symmetrically_normalised"]

@@ -1,0 +1,70 @@
+"""What experiments are made of: settings, splits, training, scores, paired tests, charts and workers.
+
+`hiergcn-experiments` uses this package through the public names of `hiergcn`, `hiergcn.datasets`, `hiergcn.coarsen`,
+`hiergcn.cli`, `hiergcn.extend` and this module alone.
+"""
+
+from hiergcn.advise.doubtful import averaged, find_doubts
+from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
+from hiergcn.choose.portfolio import PORTFOLIO
+from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.evaluate.calibration import fit_temperature
+from hiergcn.evaluate.metrics import Summary, evaluate_test, metrics_for, result_key
+from hiergcn.evaluate.paired import (
+    TEST,
+    PairedDifference,
+    Scores,
+    holm,
+    holm_corrected,
+    paired_difference,
+    unit_differences,
+)
+from hiergcn.evaluate.report import evaluate_sets
+from hiergcn.files import write_text, written_whole
+from hiergcn.graph.formats.pyg_data import read_tensor
+from hiergcn.graph.neighbourhoods import neighbourhood_sizes
+from hiergcn.model.build import build_method
+from hiergcn.report import axes
+from hiergcn.report.axes import Axis
+from hiergcn.report.palette import (
+    AMBER,
+    BLUE,
+    CLASS_COLOURS,
+    FIRST,
+    GREEN,
+    INK,
+    LINE,
+    MUTED,
+    OTHER,
+    PAPER,
+    PINK,
+    SECOND,
+    SKY,
+    VERMILION,
+    VIOLET,
+    method_colour,
+)
+from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.report.template import rendered, script
+from hiergcn.run.fit import fit
+from hiergcn.run.run import Run
+from hiergcn.settings.registry import config_class, method_title
+from hiergcn.settings.settings import GROUPS, Settings, settings_for
+from hiergcn.settings.training import TrainConfig
+from hiergcn.train.trainer import Trainer
+from hiergcn.workers.machine import choose_device, cores, environment
+from hiergcn.workers.memory import peak_memory, reset_peak_memory
+from hiergcn.workers.memory_plan import unit_request
+from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
+
+__all__ = ["AMBER", "BLUE", "CLASS_COLOURS", "DEPTH", "FIRST", "GREEN", "GROUPS", "INK", "LINE", "MUTED"]
+__all__ += ["OTHER", "PAPER", "PINK", "PORTFOLIO", "SECOND", "SKY", "TEST", "VERMILION", "VIOLET"]
+__all__ += ["Axis", "Diffusion", "Engine", "Entry", "Figure", "PairedDifference", "Panel", "Pool", "Reply"]
+__all__ += ["Request", "Run", "Scores", "Send", "Settings", "Summary", "TrainConfig", "Trainer", "Work"]
+__all__ += ["averaged", "axes", "build_method", "choose_device", "comparable_features", "config_class", "cores"]
+__all__ += ["environment", "evaluate_sets", "evaluate_test", "find_doubts", "fit", "fit_temperature", "holm"]
+__all__ += ["holm_corrected", "method_colour", "method_title", "metrics_for", "neighbourhood_sizes"]
+__all__ += ["paired_difference", "peak_memory", "read_tensor", "receptive_field_sizes", "rendered"]
+__all__ += ["reset_peak_memory", "result_key", "script", "settings_for", "suggested_nodes", "unit_differences"]
+__all__ += ["unit_request", "write_text", "written_whole"]
