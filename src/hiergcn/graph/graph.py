@@ -206,11 +206,6 @@ class Graph(Conversions):
         return card(self.name, facts | {"with a label": int(self.labelled.size)}, *parts)
 
 
-def strata(labels: NDArray[np.int64] | None, targets: NDArray[np.float64] | None) -> NDArray[np.int64] | None:
-    """Return the class of each node, or 0 if its number is known; -1 if nothing is. None without labels and targets."""
-    return labels if targets is None else np.where(np.isnan(targets), -1, 0)
-
-
 def checked_features(features: Any, n: int) -> Features:
     """Return features with a row per node: dense stays dense, sparse becomes CSR; numbers are float32 or float64."""
     sparse = sp.issparse(features)

@@ -44,7 +44,10 @@ def with_structural_features(graph: Graph) -> Graph:
 
 def structural_features(graph: Graph) -> NDArray[np.float32]:
     """Return (n, 67) features that depend on the edges and ids alone; the same on every machine up to rounding."""
-    return np.hstack([surroundings(graph.adjacency), lazy_walk(graph.adjacency, _signs(graph.ids), STEPS)])
+    hashed = pd.util.hash_array(graph.ids.astype(str).astype(object), categorize=False).astype("<u8")
+    bits = np.unpackbits(hashed.view(np.uint8).reshape(-1, SIGNS // 8), axis=1)
+    signs = 2 * bits.astype(np.float32) - 1  # (n, 64) of -1 and 1, the bits of a hash of each id as text
+    return np.hstack([surroundings(graph.adjacency), lazy_walk(graph.adjacency, signs, STEPS)])
 
 
 def surroundings(adjacency: sp.csr_array) -> NDArray[np.float32]:
@@ -80,13 +83,6 @@ def lazy_walk(
     length = np.linalg.norm(total, axis=1, keepdims=True)
     position: NDArray[np.float32] = total / np.maximum(length, np.finfo(np.float32).tiny)
     return position
-
-
-def _signs(ids: NDArray[Any]) -> NDArray[np.float32]:
-    """Return (n, 64) of -1 and 1, the bits of a hash of each id as text."""
-    hashed = pd.util.hash_array(ids.astype(str).astype(object), categorize=False).astype("<u8")
-    bits = np.unpackbits(hashed.view(np.uint8).reshape(-1, SIGNS // 8), axis=1)
-    return 2 * bits.astype(np.float32) - 1
 
 
 @kernel(plain=0)
