@@ -10,7 +10,6 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,8 @@ import scipy.sparse as sp
 
 from hiergcn.compiled.jit import kernel
 from hiergcn.report.classes import class_order
-from hiergcn.report.figures import principal_components
+from hiergcn.report.figures import principal_components, value_ends, value_names
 from hiergcn.report.headline import UNSURE
-from hiergcn.report.palette import VALUE_COLOURS
 from hiergcn.report.shown import ShownRun, evaluated_parts
 from hiergcn.report.tree_layout import RADIUS, Positions, Tree
 
@@ -156,16 +154,6 @@ def _numbers(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any
     }
     about = {"classes": value_names(ends), "order": list(range(len(ends) - 1)), "keptClasses": 0, "numbers": numbers}
     return arrays, {**about, "evaluated": on, "evaluatedParts": (on,)}
-
-
-def value_ends(values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Return the ends of ranges that hold about as many numbers each, one per colour."""
-    ends: npt.NDArray[np.float64] = np.quantile(values, np.linspace(0, 1, len(VALUE_COLOURS) + 1))
-    return ends
-
-
-def value_names(ends: npt.NDArray[np.float64]) -> list[str]:
-    return [f"{low:.3g} to {high:.3g}".replace("-", "−") for low, high in pairwise(ends)]
 
 
 def _coordinate(share: npt.NDArray[np.float64]) -> Array:

@@ -1,5 +1,6 @@
 """`report.html`: the page of a run."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,10 @@ from hiergcn.evaluate.conformal import describe_sets
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.report import axes, figures
 from hiergcn.report.classes import class_section
-from hiergcn.report.explorer import explorer_data, value_ends
-from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps
+from hiergcn.report.explorer import explorer_data
+from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
 from hiergcn.report.leaderboard import Board, board_of
 from hiergcn.report.marks import PlotColumn
-from hiergcn.report.number_section import number_section
 from hiergcn.report.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours
 from hiergcn.report.shown import ShownRun
 from hiergcn.report.still import class_map, levels_pictures
@@ -29,7 +29,7 @@ from hiergcn.settings.recipes import recipe_files
 SHOWN_SIZES = 8
 """Sizes of prediction sets that have a row of their own."""
 SHOWN_ROWS = 10
-"""Doubtful labels and suggestions on the page; the files have more."""
+"""Doubtful labels, suggestions and errors on the page; the files have more."""
 
 
 def render(run: ShownRun) -> str:
@@ -38,8 +38,8 @@ def render(run: ShownRun) -> str:
     numbers, split, seconds = board.metric == "r2", metrics["split"], metrics["seconds"]["train"]
     if numbers:
         predicted = run.table["predicted"].to_numpy(float)
-        group, colours = np.searchsorted(value_ends(predicted)[1:-1], predicted, "right"), list(VALUE_COLOURS)
-        values = {"classes": None, "headline": headline(metrics, board), **number_section(run, board)}
+        group, colours = np.searchsorted(figures.value_ends(predicted)[1:-1], predicted, "right"), list(VALUE_COLOURS)
+        values = {"classes": None, **_number_values(run, board)}
     else:
         group = run.probabilities.argmax(axis=1)
         colours = class_colours(np.bincount(group, minlength=run.probabilities.shape[1]).tolist())
@@ -125,6 +125,33 @@ def _class_values(
             | {"failure": metrics["failed_seeds"].get(str(seed))}
             for seed, test, validation, epoch in zip(*columns, strict=True)
         ],
+    }
+
+
+def _number_values(run: ShownRun, board: Board) -> dict[str, Any]:
+    """Return the values of the templates that are about numbers."""
+    metrics, selected = run.scores, run.scores["selected_seed"]
+    judged = run.table[run.table["split"] == board.on]
+    judged = judged.assign(error=judged["predicted"] - judged["value"])
+    about = f"{len(judged):,} {board.on} nodes"
+    worst = judged.sort_values("error", key=abs, ascending=False, kind="stable")
+    rmse, curves = board.score(board.ours, "rmse"), None
+    history = run.history[run.history["seed"] == selected]
+    if len(history) > 1:  # else all is learned in one step
+        best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
+        terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+        curves = figures.loss_figure(history, best_epoch, terms).html(f"loss per epoch of seed {selected}")
+    scatter = figures.scatter_figure(judged, metrics["target"])
+    return {
+        "headline": headline(metrics, board),
+        "steps": next_steps_for_numbers(metrics, board, judged),
+        "target": metrics["target"],
+        "digits": max(0, 2 - math.floor(math.log10(rmse))) if rmse else 2,  # so that the error is seen
+        "scatter": scatter.html(f"predicted against true values of {about}"),
+        "errors": figures.error_figure(judged, metrics).html(f"predicted minus true value of {about}"),
+        "largest": worst.head(SHOWN_ROWS).to_dict("records"),
+        "maps": figures.number_maps(run, judged),
+        "curves": curves,
     }
 
 

@@ -16,27 +16,17 @@ class ShownRun(Protocol):
     """A finished run."""
 
     @property
-    def name(self) -> str:
-        """Of its folder."""
-
+    def name(self) -> str: ...
     @property
-    def config(self) -> Mapping[str, Any]:
-        """The content of `config.json`."""
-
+    def config(self) -> Mapping[str, Any]: ...
     @property
-    def scores(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`."""
-
+    def scores(self) -> Mapping[str, Any]: ...
     @property
-    def table(self) -> pd.DataFrame:
-        """The content of `predictions.csv`."""
-
+    def table(self) -> pd.DataFrame: ...
     @property
     def probabilities(self) -> NDArray[Any]: ...
     @property
-    def confidence(self) -> NDArray[Any]:
-        """Calibrated probabilities."""
-
+    def confidence(self) -> NDArray[Any]: ...
     @property
     def history(self) -> pd.DataFrame: ...
     @property
@@ -44,9 +34,7 @@ class ShownRun(Protocol):
     @property
     def hierarchy(self) -> Hierarchy | None: ...
     @property
-    def view(self) -> Hierarchy | None:
-        """The hierarchy, or one that was made for the page alone."""
-
+    def view(self) -> Hierarchy | None: ...
     @property
     def votes(self) -> Votes | None: ...
     @property
