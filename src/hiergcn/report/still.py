@@ -47,7 +47,11 @@ def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints,
         keep = np.flatnonzero(upper.row < upper.col)
         keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
         width = 2 * RADIUS * np.sqrt(tree.weight[level])
-        most = _class_counts(tree, level, predicted, len(colours)).argmax(axis=1)
+        hyper_node = np.arange(len(predicted))
+        for finer in range(level):
+            hyper_node = tree.parent[finer][hyper_node].astype(np.int64)
+        pairs = np.bincount(hyper_node * len(colours) + predicted, minlength=len(width) * len(colours))
+        most = pairs.reshape(len(width), len(colours)).argmax(axis=1)  # the most frequent class in each
         place, scale = scaled(positions[level].conj(), width.max() / 2)  # up is up, as in the explorer
         ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
         drawn = [edge_path(ends), disc_paths(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
@@ -148,12 +152,3 @@ def _picture(drawn: Sequence[str], description: str, place: Positions, margin: f
     top, height = round(place.imag.min() - margin), round(float(np.ptp(place.imag)) + 2 * margin)
     label = f'role="img" aria-label="{escape(description)}"'
     return Markup(f'<svg class="still-picture" viewBox="0 {top} {SIZE} {height}" {label}>{"".join(drawn)}</svg>')  # noqa: S704
-
-
-def _class_counts(tree: Tree, level: int, predicted: Ints, classes: int) -> Ints:
-    """Count the nodes of each predicted class in each hyper-node of `level`, (n_l, classes)."""
-    hyper_node = np.arange(len(predicted))
-    for finer in range(level):
-        hyper_node = tree.parent[finer][hyper_node].astype(np.int64)
-    n = len(tree.weight[level])
-    return np.bincount(hyper_node * classes + predicted, minlength=n * classes).reshape(n, classes)

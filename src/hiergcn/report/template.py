@@ -79,13 +79,8 @@ def with_code(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:  # an unpaired backtick: nothing is code
         return escape(text)
-    return Markup().join(
-        Markup("<code>{}</code>").format(part) if place % 2 else _emphasised(part) for place, part in enumerate(parts)
-    )
-
-
-def _emphasised(text: str) -> Markup:
-    return Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(text))))  # noqa: S704  (just escaped)
+    plain = [Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(part)))) for part in parts]  # noqa: S704  (just escaped)
+    return Markup().join(Markup("<code>{}</code>").format(part) if k % 2 else plain[k] for k, part in enumerate(parts))
 
 
 def breakable(name: str) -> Markup:

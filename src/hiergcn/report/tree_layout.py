@@ -69,10 +69,15 @@ class Tree:
         adjacency = [level.adjacency for level in hierarchy.levels]
         weight = [level.node_weight for level in hierarchy.levels]
         group = [level.grouping() for level in hierarchy.levels[:-1]]
-        for matrix, joined in _added_levels(adjacency[-1]):
-            adjacency.append(matrix)
-            weight.append(np.bincount(joined, weights=weight[-1]).astype(np.int64))
-            group.append(joined)
+        if adjacency[-1].shape[0] > OVERVIEW:
+            # two-hop grouping also halves star-like graphs, in which matching along edges finds few pairs
+            config = CoarsenConfig(strategy="two-hop", isolated="merge")
+            for finer, coarser in pairwise(coarsen(adjacency[-1], MAX_ADDED_LEVELS, config).levels):
+                if finer.n_nodes <= OVERVIEW or coarser.n_nodes > MAX_SIZE_RATIO * finer.n_nodes:
+                    break  # small enough, or it hardly shrinks
+                adjacency.append(coarser.adjacency)
+                group.append(finer.grouping())
+                weight.append(np.bincount(group[-1], weights=weight[-1]).astype(np.int64))
         order = np.arange(len(weight[-1]))
         orders, parents = [order], []
         for joined, heavy in zip(reversed(group), reversed(weight[:-1]), strict=True):
@@ -90,22 +95,6 @@ class Tree:
         )
 
 
-def _added_levels(adjacency: sp.csr_array) -> list[tuple[sp.csr_array, npt.NDArray[np.int32]]]:
-    """Coarsen until the graph is small enough or hardly shrinks. Return each graph with the grouping that leads to it.
-
-    Two-hop grouping also halves star-like graphs, in which matching along edges finds few pairs.
-    """
-    if adjacency.shape[0] <= OVERVIEW:
-        return []
-    levels = coarsen(adjacency, MAX_ADDED_LEVELS, CoarsenConfig(strategy="two-hop", isolated="merge")).levels
-    added = []
-    for finer, coarser in pairwise(levels):
-        if finer.n_nodes <= OVERVIEW or coarser.n_nodes > MAX_SIZE_RATIO * finer.n_nodes:
-            break
-        added.append((coarser.adjacency, finer.grouping()))
-    return added
-
-
 def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr_array:
     """Return rows and columns in the new order, without the diagonal."""
     n = len(order)
@@ -119,23 +108,20 @@ def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr
 
 def layout(tree: Tree) -> list[Positions]:
     """Return the position of every node at every level, finest first."""
-    positions = [_coarsest(tree.adjacency[-1], tree.weight[-1].astype(float))]
+    adjacency, weight = tree.adjacency[-1], tree.weight[-1].astype(float)
+    heavy = np.argsort(-weight, kind="stable")[:FORCE_NODES]
+    radius = np.sqrt(weight)
+    coarsest = _spiral(weight, np.zeros(len(weight), dtype=np.int64), np.array([weight.sum()]))
+    coarsest[heavy] = _by_forces(adjacency[heavy][:, heavy].toarray().astype(np.float64), radius[heavy])
+    rest = np.setdiff1d(np.arange(len(weight)), heavy)
+    if len(rest):
+        edge = np.abs(coarsest[heavy]).max() + radius[heavy].max()
+        outward = np.sqrt(edge**2 + 2 * np.cumsum(weight[rest]))
+        coarsest[rest] = outward * np.exp(1j * GOLDEN_ANGLE * np.arange(len(rest)))
+    positions = [pushed_apart(coarsest, GAP * RADIUS * radius, rounds=120)]
     for level in range(tree.depth - 1, -1, -1):
         positions.append(_members(tree, level, positions[-1]))
     return positions[::-1]
-
-
-def _coarsest(adjacency: sp.csr_array, weight: Floats) -> Positions:
-    heavy = np.argsort(-weight, kind="stable")[:FORCE_NODES]
-    radius = np.sqrt(weight)
-    positions = _spiral(weight, np.zeros(len(weight), dtype=np.int64), np.array([weight.sum()]))
-    positions[heavy] = _by_forces(adjacency[heavy][:, heavy].toarray().astype(np.float64), radius[heavy])
-    rest = np.setdiff1d(np.arange(len(weight)), heavy)
-    if len(rest):
-        edge = np.abs(positions[heavy]).max() + radius[heavy].max()
-        outward = np.sqrt(edge**2 + 2 * np.cumsum(weight[rest]))
-        positions[rest] = outward * np.exp(1j * GOLDEN_ANGLE * np.arange(len(rest)))
-    return pushed_apart(positions, GAP * RADIUS * radius, rounds=120)
 
 
 def _by_forces(adjacency: Floats, radius: Floats) -> Positions:
@@ -158,23 +144,16 @@ def _by_forces(adjacency: Floats, radius: Floats) -> Positions:
         force = (apart * (push - pull)).sum(axis=1) / radius - 0.8 * positions / scale * radius
         step = 0.12 * scale * (1 - round_ / rounds)
         positions = positions + force * np.minimum(1.0, step / np.maximum(np.abs(force), 1e-12))
-    even = _evened(positions - np.average(positions, weights=radius**2), radius)
-    wide: Positions = np.sqrt(ASPECT) * even.real + 1j * even.imag / np.sqrt(ASPECT)
-    return wide
-
-
-def _evened(positions: Positions, radius: Floats) -> Positions:
-    """Keep the directions and change the distances from the centre so that the discs fill a circle evenly.
-
-    Forces leave a crowded centre and single nodes far out, which wastes the page's space.
-    """
+    positions = positions - np.average(positions, weights=radius**2)
+    # Forces leave a crowded centre and single nodes far out, which wastes the page's space: keep the directions, and
+    # change the distances from the centre so that the discs fill a circle evenly.
     distance = np.abs(positions)
     order = np.argsort(distance, kind="stable")
-    area = np.cumsum(radius[order] ** 2) - radius[order] ** 2 / 2
-    even = np.empty_like(distance)
-    even[order] = SPREAD * np.sqrt(area)
-    evened: Positions = positions * (even / np.maximum(distance, 1e-12))
-    return evened
+    filled = np.empty_like(distance)
+    filled[order] = SPREAD * np.sqrt(np.cumsum(radius[order] ** 2) - radius[order] ** 2 / 2)
+    even = positions * (filled / np.maximum(distance, 1e-12))
+    wide: Positions = np.sqrt(ASPECT) * even.real + 1j * even.imag / np.sqrt(ASPECT)
+    return wide
 
 
 def _spectral(similarity: Floats) -> Positions:
