@@ -54,7 +54,6 @@ class Request(NamedTuple):
     memory: int = 0
     """Bytes of host memory."""
     gpus: int = 0
-    cpus: int = 1
 
 
 class Reply(NamedTuple):
@@ -98,12 +97,11 @@ class Pool:
         if self._processes == 0:
             self._jobs.append((key, job))
             return
-        idle = (worker for worker in self._workers if not worker.is_busy and worker.gpus == request.gpus)
-        worker = next(idle, None)
-        if worker is None:
-            worker = _Worker(self._make, request.gpus)
-            self._workers.append(worker)
-        worker.start(key, job)
+        idle = [worker for worker in self._workers if not worker.is_busy and worker.gpus == request.gpus]
+        if not idle:
+            idle = [_Worker(self._make, request.gpus)]
+            self._workers += idle
+        idle[0].start(key, job)
 
     def wait(self, timeout: float | None = None) -> list[tuple[Any, Reply]]:
         """Wait for replies; after so many seconds return none.
@@ -182,12 +180,11 @@ class Pool:
 def do_job(work: Callable[[], Any]) -> Reply:
     """Do a job; return its result, or its failure as a sentence."""
     try:
-        result = work()
+        return Reply("result", work(), peak_memory())
     except HierGCNError as error:
         return Reply("failure", str(error), peak_memory())
     except Exception as error:
         return Reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
-    return Reply("result", result, peak_memory())
 
 
 class _Worker:

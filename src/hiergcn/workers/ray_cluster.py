@@ -197,7 +197,7 @@ class RayPool(Pool):
         unit.tries += 1
         unit.number = next(self._engine.numbers)
         asked = unit.request
-        task = self._engine.task.options(num_cpus=asked.cpus, num_gpus=asked.gpus, memory=asked.memory, max_retries=0)
+        task = self._engine.task.options(num_cpus=1, num_gpus=asked.gpus, memory=asked.memory, max_retries=0)
         reference = task.remote(self._engine.queue.actor, unit.number, versions(), self._shared, unit.job)
         self._units[reference] = unit
         self._idle_since = min(self._idle_since, time.monotonic())
@@ -241,7 +241,7 @@ class RayPool(Pool):
 
 def _needs(request: Request) -> dict[str, float]:
     """Return the resources of a request by Ray's names."""
-    named = {"CPU": request.cpus, "GPU": request.gpus, "memory": request.memory}
+    named = {"CPU": 1, "GPU": request.gpus, "memory": request.memory}
     return {name: amount for name, amount in named.items() if amount}
 
 
