@@ -242,7 +242,12 @@ class _Race:
 
     def _start(self, one: Trained, seeds: Sequence[int], watch: Watch, lanes: Lanes) -> None:
         assert one.settings is not None
-        lanes.start((one, seeds[0]), Job(one.settings, seeds, watch), one.epoch, one.memory)
+        lanes.start(
+            (one, seeds[0]),
+            Job(one.settings, seeds, watch, self.trainer.hierarchy(one.settings)),
+            one.epoch,
+            one.memory,
+        )
 
     def _end(self, lanes: Lanes) -> None:
         """Wait for the next candidate to finish, and add its results."""

@@ -104,6 +104,8 @@ class Job(NamedTuple):
     settings: Settings
     seeds: Sequence[int]
     watch: Watch
+    hierarchy: Hierarchy | None
+    """As the settings make it; None if they use none."""
 
 
 class Done(NamedTuple):
@@ -145,9 +147,11 @@ def work_in_worker(
 ) -> Work:
     """Return the same for a worker process, with weights as arrays: tensors would be files that it keeps open."""
     torch.set_num_threads(1)
-    train = work_here(Trainer(graph, device, hierarchy, checkpoint=checkpoint), turns, lambda _: None)
+    trainer = Trainer(graph, device, hierarchy, checkpoint=checkpoint)
+    train = work_here(trainer, turns, lambda _: None)
 
     def train_and_send(send: Send, job: Job) -> Done:
+        trainer.keep_hierarchy(job.settings, job.hierarchy)
         done: Done = train(send, job)
         _convert(done.results, lambda weight: weight.numpy(force=True))
         return done

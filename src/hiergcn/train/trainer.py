@@ -81,6 +81,11 @@ class Trainer:
             return None
         return self.coarsened(settings.model.levels, settings.coarsen)
 
+    def keep_hierarchy(self, settings: Settings, hierarchy: Hierarchy | None) -> None:
+        """Take a hierarchy that the settings ask for, made by another trainer of the same graph."""
+        if hierarchy is not None:
+            self._hierarchies.setdefault((settings.coarsen, settings.model.levels), hierarchy)
+
     def coarsened(self, levels: int, config: CoarsenConfig) -> Hierarchy:
         """Return the graph coarsened up to `levels` times, from an earlier result if one goes deep enough."""
         if self.given is not None:
