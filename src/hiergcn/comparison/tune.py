@@ -158,23 +158,23 @@ def tune(
     chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsened=trainer.coarsened)
     first = settings or chosen(model).settings
     deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
-    optuna = _optuna()
+    optuna, interrupted = _optuna(), False
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    interrupted = False
     try:
         with naming(folder / JOURNAL):
             study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
         search = _Search(study, folder, space, lambda tried: unit_request(trainer.graph, tried, deep, device), first)
         with where.pool(_fitting, graph, unseen, first, deep, tuple(seeds), device) as pool:
-            for trial in search.run(pool, trials, workers or where.workers(search.request(first))):
-                if on_event:
-                    on_event(trial)
-    except KeyboardInterrupt:
-        interrupted = True
+            try:
+                for trial in search.run(pool, trials, workers or where.workers(search.request(first))):
+                    if on_event:
+                        on_event(trial)
+            except KeyboardInterrupt:
+                interrupted = True
+        return Tuning(first, _ended(study), _importance(study), interrupted)
     finally:
         optuna.logging.set_verbosity(verbosity)
-    return Tuning(first, _ended(study), _importance(study), interrupted)
 
 
 @dataclass(frozen=True)
@@ -197,8 +197,16 @@ class _Search:
             replies |= {number: reply for number, reply in pool.wait() if reply.kind != "message"}
             while running and running[0].number in replies:
                 trial = running.popleft()
+                reply = replies.pop(trial.number)
                 with naming(self.folder / JOURNAL):
-                    self._record(trial, replies.pop(trial.number))
+                    if reply.kind == "result":
+                        accuracy, loss, seconds = reply.content
+                        trial.set_user_attr("loss", loss)
+                        trial.set_user_attr("seconds", seconds)
+                        self.study.tell(trial, accuracy)
+                    else:  # other settings may work
+                        trial.set_user_attr("failure", f"{reply.content:.300}")
+                        self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
                 ended = _ended(self.study)
                 write_trials(ended, self.folder)
                 yield next(one for one in ended if one.number == trial.number)
@@ -218,17 +226,6 @@ class _Search:
                     values[name] = trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
         pool.start(trial.number, values, self.request(self.base.override(values)))
         return trial
-
-    def _record(self, trial: "optuna.Trial", reply: Reply) -> None:
-        """Record the result of a trial, or why it has none: other settings may work."""
-        if reply.kind != "result":
-            trial.set_user_attr("failure", f"{reply.content:.300}")
-            self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
-            return
-        accuracy, loss, seconds = reply.content
-        trial.set_user_attr("loss", loss)
-        trial.set_user_attr("seconds", seconds)
-        self.study.tell(trial, accuracy)
 
 
 def _fitting(
