@@ -78,8 +78,7 @@ def trained(given: argparse.Namespace) -> dict[str, Any]:
     started = torch.ones(2, 64, 64, device=on)
     float((started @ started).sum())
     graph = planted_graph(nodes, classes=4, features=50, seed=1)
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=nodes // 135, validation=nodes // 27, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=nodes // 135, validation=nodes // 27, seed=0))
     settings, hierarchy = settings_for(given.method), coarsen(graph.adjacency, 4)
     config = settings.train if given.epochs is None else replace(settings.train, epochs=given.epochs)
     method, seconds = build_method(given.method, settings.model), []

@@ -67,8 +67,7 @@ def trained(
     torch.set_num_threads(threads)
     depth = 1 + max(0, round(log(nodes / 2000, 8)))
     graph = planted_graph(nodes, classes=CLASSES, degree=degree, depth=depth, branching=8, features=FEATURES, noise=4.0)
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=nodes // 100 // CLASSES, validation=nodes // 100))
+    task = Task.of(graph, Split.random(graph.truth, per_class=nodes // 100 // CLASSES, validation=nodes // 100))
     settings = settings_for("hgcn", "paper").override({"epochs": str(epochs), **changes})
     method, where = build_method("hgcn", settings.model), torch.device(device)
     held = reset_peak()

@@ -68,13 +68,11 @@ def fitted(nodes: int, degree: float, features: int, method: str, changes: dict[
 
     torch.set_num_threads(1)
     small = planted_graph(500)
-    assert small.labels is not None
     preset = "paper" if method == "hgcn" else None
     settings = settings_for(method, preset).override({"epochs": "2", **changes})
-    fit(small, Split.holdout(small.labels), settings, [0], device="cpu")  # so that modules and compiled code are loaded
+    fit(small, Split.holdout(small.truth), settings, [0], device="cpu")  # so that modules and compiled code are loaded
     graph = planted_graph(nodes, classes=8, degree=degree, depth=4, branching=8, features=features)
-    assert graph.labels is not None
-    split = Split.random(graph.labels, per_class=50, validation=1000)
+    split = Split.random(graph.truth, per_class=50, validation=1000)
     blind = plan_memory(graph, settings).total
     levels = getattr(settings.model, "levels", 0)
     planned = plan_memory(graph, settings, coarsen(graph.adjacency, levels, settings.coarsen)).total

@@ -103,10 +103,9 @@ Step = Callable[[], object]
 def peer_steps(name: str, graph: Graph, split: Split) -> tuple[Step, Step]:
     """Return a training step and an evaluation of all nodes with the network of that name."""
     assert graph.features is not None
-    assert graph.labels is not None
     rows = normalize(graph.features, norm="l1", axis=1)  # PyG's transform NormalizeFeatures
     x = torch.from_numpy(np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float32))
-    y = torch.from_numpy(graph.labels.copy())
+    y = torch.from_numpy(graph.truth.copy())
     coo = graph.adjacency.tocoo()
     edges = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64))
     train = torch.from_numpy(split.train.copy())

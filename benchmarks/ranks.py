@@ -96,9 +96,8 @@ def in_ranks(nodes: int, ranks: int, threads: int, epochs: int) -> dict[str, Any
 
 def trained(graph: Graph, epochs: int) -> dict[str, Any]:
     """Coarsen, prepare and train; return the seconds of each."""
-    assert graph.labels is not None
     share = max(graph.n_nodes // 100 // CLASSES, 2)
-    task = Task.of(graph, Split.random(graph.labels, per_class=share, validation=CLASSES * share))
+    task = Task.of(graph, Split.random(graph.truth, per_class=share, validation=CLASSES * share))
     settings = settings_for("gcn").override({"epochs": epochs, "batches": BATCHES, "hidden": 32})
     method = build_method("gcn", settings.model)
     began = time.perf_counter()

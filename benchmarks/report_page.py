@@ -64,8 +64,7 @@ def main() -> None:
         result["pages"].append(measured(data.graph, data.split, repeats=3))
     if not quick:
         graph = planted_graph(MILLION, depth=8, seed=0)
-        assert graph.labels is not None
-        split = Split.random(graph.labels, per_class=1000, validation=5000)
+        split = Split.random(graph.truth, per_class=1000, validation=5000)
         result["pages"].append(measured(graph, split, repeats=1))
     result["load_after"] = environment([])["load_before"]
     lines = table(result)

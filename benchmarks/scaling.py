@@ -67,8 +67,7 @@ def steps_of(network: str, edges: int) -> dict[str, Any]:
     nodes = round(edges / 9)
     depth = 1 + max(0, round(log(max(nodes, 2000) / 2000, 8)))
     graph = planted_graph(nodes, classes=4, degree=18.2, depth=depth, branching=8, features=32, noise=4.0)
-    assert graph.labels is not None
-    split = Split.random(graph.labels, per_class=min(20, nodes // 20), validation=nodes // 5)
+    split = Split.random(graph.truth, per_class=min(20, nodes // 20), validation=nodes // 5)
     held = reset_peak()
     if network == "H-GCN":
         step, _ = our_steps(graph, split, settings_for("hgcn", "paper"))

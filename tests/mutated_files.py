@@ -62,7 +62,6 @@ class Judgement(NamedTuple):
 def write_sound_files(folder: Path) -> None:
     """Write one graph in every format, and a run folder of it."""
     graph = planted_graph(NODES, classes=2, depth=1, homophily=0.9, noise=1.0, seed=1)
-    assert graph.labels is not None
     rows, columns = graph.adjacency.nonzero()
     once, ids = rows < columns, np.array([f"n {k}" for k in range(NODES)])
     edges = pd.DataFrame({"source": ids[rows[once]], "target": ids[columns[once]], "weight": 1.5})
@@ -70,7 +69,7 @@ def write_sound_files(folder: Path) -> None:
     nodes = pd.DataFrame(
         {
             "id": ids,
-            "topic": pd.Series(np.array(["art", "law"], dtype=object)[graph.labels]).where(number % 4 != 0, None),
+            "topic": pd.Series(np.array(["art", "law"], dtype=object)[graph.truth]).where(number % 4 != 0, None),
             "size": np.asarray(graph.features)[:, 0].round(3),
             "city": np.array(["Rome", "Oslo", "Łódź"], dtype=object)[number % 3],
             "open": number % 2 == 0,

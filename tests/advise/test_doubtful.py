@@ -20,11 +20,10 @@ def graph() -> Graph:
 
 def flipped(graph: Graph, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """120 labelled nodes, their labels of which 12 are wrong, and whether each is."""
-    assert graph.labels is not None
     rng = np.random.default_rng(seed)
     nodes = rng.choice(600, 120, replace=False)
     wrong = np.arange(120) < 12
-    labels = np.where(wrong, (graph.labels[nodes] + rng.integers(1, CLASSES, 120)) % CLASSES, graph.labels[nodes])
+    labels = np.where(wrong, (graph.truth[nodes] + rng.integers(1, CLASSES, 120)) % CLASSES, graph.truth[nodes])
     return nodes, labels, wrong
 
 

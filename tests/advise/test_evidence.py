@@ -14,8 +14,7 @@ from hiergcn.graph.structure import with_structural_features
 
 
 def measured(graph: Graph) -> Evidence:
-    assert graph.labels is not None
-    found = measure_evidence(graph, Split.holdout(graph.labels))
+    found = measure_evidence(graph, Split.holdout(graph.truth))
     assert found is not None
     return found
 
@@ -43,9 +42,8 @@ def test_each_source_is_judged_by_itself() -> None:
 
 def test_validation_and_test_labels_are_not_read() -> None:
     graph = planted_graph(300, seed=1)
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels)
-    hidden = graph.labels.copy()
+    split = Split.holdout(graph.truth)
+    hidden = graph.truth.copy()
     others = np.concatenate([split.validation, split.test])
     hidden[others] = (hidden[others] + 1) % 4
     assert measure_evidence(graph.with_labels(hidden), split) == measure_evidence(graph, split)
@@ -53,10 +51,9 @@ def test_validation_and_test_labels_are_not_read() -> None:
 
 def test_words_in_many_columns() -> None:
     graph = planted_graph(400, classes=2, seed=1)
-    assert graph.labels is not None
     rng = np.random.default_rng(0)
     words = rng.random((400, 2 * MOST_COLUMNS)) < 0.005
-    words[:, -20:] = rng.random((400, 20)) < np.where(graph.labels == 1, 0.3, 0.1)[:, None]
+    words[:, -20:] = rng.random((400, 20)) < np.where(graph.truth == 1, 0.3, 0.1)[:, None]
     found = measured(replace(graph, features=sp.csr_array(words.astype(np.float64))))
     assert found.features is not None
     assert found.features > 0.75
@@ -65,16 +62,15 @@ def test_words_in_many_columns() -> None:
 
 def test_classes_with_few_labels_are_left_out() -> None:
     graph = planted_graph(300, classes=4, seed=1)
-    assert graph.labels is not None
-    keep = np.flatnonzero(graph.labels < 3)
-    rare = np.flatnonzero(graph.labels == 3)[:2]
+    keep = np.flatnonzero(graph.truth < 3)
+    rare = np.flatnonzero(graph.truth == 3)[:2]
     none = np.empty(0, np.int64)
     with_rare, alone = (measure_evidence(graph, Split(part, none, none)) for part in (np.union1d(keep, rare), keep))
     assert with_rare == alone
     assert alone is not None
     assert alone.labels == keep.size
-    assert measure_evidence(graph, Split.random(graph.labels, per_class=4, validation=20)) is None
-    one_class = np.flatnonzero(graph.labels == 0)
+    assert measure_evidence(graph, Split.random(graph.truth, per_class=4, validation=20)) is None
+    one_class = np.flatnonzero(graph.truth == 0)
     assert measure_evidence(graph, Split(one_class, none, none)) is None
 
 

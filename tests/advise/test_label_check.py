@@ -21,8 +21,7 @@ QUICK = {"epochs": 15, "hidden": 8, "passes": 1, "levels": 2}
 def graph() -> Graph:
     """Half of the nodes are labelled, five of them wrongly."""
     planted = planted_graph(400, classes=3, depth=1, degree=8, homophily=0.95, noise=1.0, seed=6)
-    assert planted.labels is not None
-    labels = planted.labels.copy()
+    labels = planted.truth.copy()
     labels[WRONG] = (labels[WRONG] + 1) % 3
     labels[200:] = -1
     return planted.with_labels(labels, ["red", "green", "blue"])
@@ -103,11 +102,10 @@ def test_nothing_is_judged_unless_asked(graph: Graph) -> None:
 
 
 def test_every_class_keeps_a_training_label(graph: Graph) -> None:
-    assert graph.labels is not None
-    nodes = np.flatnonzero(graph.labels[:200] == 1)[:2]
-    others = np.flatnonzero(graph.labels[:200] != 1)[:20]
+    nodes = np.flatnonzero(graph.truth[:200] == 1)[:2]
+    others = np.flatnonzero(graph.truth[:200] != 1)[:20]
     split = Split(np.concatenate([nodes, others[:15]]), others[15:], np.array([]))
-    doubts = Doubts(np.concatenate([nodes, others]), graph.labels[np.concatenate([nodes, others])], np.ones((22, 3)))
+    doubts = Doubts(np.concatenate([nodes, others]), graph.truth[np.concatenate([nodes, others])], np.ones((22, 3)))
     kept = without_doubtful(graph, split, doubts, 3)
     assert set(nodes) & set(kept.train) == {nodes[1]}  # the first one is dropped, the last of its class is not
     assert len(used(kept)) == 22 - 3

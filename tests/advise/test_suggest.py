@@ -26,8 +26,7 @@ def test_a_table_to_fill_in(graph: Graph) -> None:
 
 
 def test_nodes_with_a_label_are_never_suggested(graph: Graph) -> None:
-    assert graph.labels is not None
-    labels = np.where(np.arange(400) < 300, graph.labels, -1)
+    labels = np.where(np.arange(400) < 300, graph.truth, -1)
     some = graph.with_labels(labels)
     for confidence in (None, np.full(400, 0.5)):
         nodes, _ = suggested_nodes(some, 40, confidence=confidence)
@@ -37,8 +36,7 @@ def test_nodes_with_a_label_are_never_suggested(graph: Graph) -> None:
 
 
 def test_unsure_parts_come_first(graph: Graph) -> None:
-    assert graph.labels is not None
-    unsure: np.ndarray = graph.labels == 2
+    unsure: np.ndarray = graph.truth == 2
     confidence = np.where(unsure, 0.4, 1.0)
     found = [suggested_nodes(graph.with_labels(None), 10, confidence=confidence, seed=seed) for seed in range(5)]
     assert np.mean([unsure[nodes].mean() for nodes, _ in found]) > 0.85

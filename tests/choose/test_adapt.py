@@ -24,8 +24,7 @@ from hiergcn.settings.settings import method_for, settings_for
 
 
 def with_split(graph: Graph) -> tuple[Graph, Split]:
-    assert graph.labels is not None
-    return graph, Split.holdout(graph.labels, seed=0)
+    return graph, Split.holdout(graph.truth, seed=0)
 
 
 def grid(rows: int, columns: int, classes: int = 2) -> Graph:
@@ -55,10 +54,9 @@ def test_width_and_dropout_depend_on_size_and_labels() -> None:
     small, split = with_split(planted_graph(100, seed=1))
     assert choose_settings(small, split).settings.model.hidden == 32
     large = planted_graph(2000, seed=1)
-    assert large.labels is not None
-    few = Split.random(large.labels, per_class=5, validation=100)
+    few = Split.random(large.truth, per_class=5, validation=100)
     scarce = choose_settings(large, few, "hgcn").settings.model
-    plenty = choose_settings(large, Split.holdout(large.labels), "hgcn").settings.model
+    plenty = choose_settings(large, Split.holdout(large.truth), "hgcn").settings.model
     assert scarce.hidden == plenty.hidden == 64
     assert (scarce.dropout, plenty.dropout) == (0.6, 0.3)
 

@@ -30,8 +30,7 @@ def test_clock_measures_the_epochs_after_the_first_report(reported: range, monke
 
 def test_a_small_graph_is_its_own_trial() -> None:
     graph = planted_graph(80, seed=0)
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels)
+    split = Split.holdout(graph.truth)
     estimate = estimate_fit(graph, split)
     assert estimate.epochs == choose_settings(graph, split).settings.train.epochs
     assert estimate.trial_nodes == 80

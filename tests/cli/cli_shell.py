@@ -61,10 +61,9 @@ def own_files(folder: Path) -> Path:
     once = rows < columns
     pd.DataFrame({"source": ids[rows[once]], "target": ids[columns[once]]}).to_csv(folder / "edges.csv", index=False)
     assert isinstance(graph.features, np.ndarray)
-    assert graph.labels is not None
     nodes = pd.DataFrame(graph.features, columns=[f"feature {k}" for k in range(graph.n_features)])
     nodes.insert(0, "paper", ids)
     names = np.array(["<b>maths</b>", "007", "$x_"], dtype=object)
-    nodes["topic"] = np.where(np.arange(N) % 3 == 0, "", names[graph.labels])
+    nodes["topic"] = np.where(np.arange(N) % 3 == 0, "", names[graph.truth])
     nodes.to_csv(folder / "nodes.csv", index=False)
     return folder

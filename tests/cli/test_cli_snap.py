@@ -16,11 +16,10 @@ def snap_files(folder: Path) -> Path:
     """email.txt.gz and departments.txt.gz, as in SNAP's email-Eu-core, with comments above."""
     graph = planted_graph(N, classes=3, depth=1, homophily=0.95, noise=1.0, seed=1)
     rows, columns = graph.adjacency.nonzero()
-    assert graph.labels is not None
     edges = "# Email network\n# FromNodeId\tToNodeId\n" + "".join(
         f"{one}\t{other}\n" for one, other in zip(rows, columns, strict=True)
     )
-    nodes = "# Departments\n# NodeId Department\n" + "".join(f"{k} {label}\n" for k, label in enumerate(graph.labels))
+    nodes = "# Departments\n# NodeId Department\n" + "".join(f"{k} {label}\n" for k, label in enumerate(graph.truth))
     for name, text in (("email.txt.gz", edges), ("departments.txt.gz", nodes)):
         (folder / name).write_bytes(gzip.compress(text.encode()))
     return folder

@@ -43,9 +43,8 @@ def test_every_feature_of_a_category_and_of_text_has_a_column() -> None:
 
 def test_no_node_sees_its_own_label() -> None:
     graph = planted_graph(60, classes=2, seed=3)
-    assert graph.labels is not None
     before = node_table(graph, hops=0, levels=0)
-    flipped = graph.labels.copy()
+    flipped = graph.truth.copy()
     flipped[7] = 1 - flipped[7]
     after = node_table(replace(graph, labels=flipped), hops=0, levels=0)
     near = [name for name in before if str(name).startswith("near:")]
@@ -60,9 +59,8 @@ def test_only_training_labels_are_used() -> None:
     graph = planted_graph(60, classes=2, seed=3)
     nodes = np.arange(60)
     split = Split(nodes[:20], nodes[20:40], nodes[40:])
-    assert graph.labels is not None
-    hidden = np.where(nodes < 20, graph.labels, 1 - graph.labels)
-    one, other = (node_table(replace(graph, labels=labels, split=split)) for labels in (graph.labels, hidden))
+    hidden = np.where(nodes < 20, graph.truth, 1 - graph.truth)
+    one, other = (node_table(replace(graph, labels=labels, split=split)) for labels in (graph.truth, hidden))
     assert one.equals(other)
     assert not [name for name in node_table(replace(graph, labels=None)) if str(name).startswith("near:")]
 

@@ -42,8 +42,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def own(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.random(graph.labels, per_class=10, validation=50, seed=7)
+    return Split.random(graph.truth, per_class=10, validation=50, seed=7)
 
 
 @pytest.fixture
@@ -139,8 +138,7 @@ def test_a_drawn_split_is_not_called_the_graphs_own() -> None:
 @pytest.mark.usefixtures("one_process")
 def test_random_splits_are_the_same_for_every_method(graph: Graph, own: Split) -> None:
     specs = parse_splits("random:2")
-    assert graph.labels is not None
-    expected = Split.random(graph.labels, 20, 500, seed=1)
+    expected = Split.random(graph.truth, 20, 500, seed=1)
     assert np.array_equal(specs[1].split(graph, own).train, expected.train)
     found = compare(graph, own, {"a": quick(levels=0), "b": quick(levels=0)}, (0,), splits=specs, device="cpu")
     assert found.runs[0].by_pair == found.runs[1].by_pair

@@ -34,8 +34,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.holdout(graph.labels, seed=0)
+    return Split.holdout(graph.truth, seed=0)
 
 
 @pytest.fixture(scope="module")

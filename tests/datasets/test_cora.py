@@ -18,8 +18,7 @@ def test_cora_needs_no_files(bare: Path) -> None:
     cora.split.check(cora.graph)
     assert repr(cora.graph) == "Graph('cora', nodes=2708, edges=5278, features=1433, classes=7, labelled=2708)"
     assert repr(cora.split) == "Split(train=140, validation=500, test=1000)"
-    assert cora.graph.labels is not None
-    assert np.bincount(cora.graph.labels[cora.split.train]).tolist() == [20] * 7
+    assert np.bincount(cora.graph.truth[cora.split.train]).tolist() == [20] * 7
     assert cora.graph.ids[0] == 1110563  # a LINQS paper id
     assert not bare.exists()
 

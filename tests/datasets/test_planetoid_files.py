@@ -45,8 +45,7 @@ def test_planetoid_by_hand(tmp_path: Path) -> None:
     write_files(tmp_path, "toy")
     graph, split = planetoid.read_planetoid(tmp_path, "toy")
     assert [part.tolist() for part in (split.train, split.validation, split.test)] == [[0, 1], [2, 3], [4, 6]]
-    assert graph.labels is not None
-    assert graph.labels.tolist() == [0, 2, 2, 0, 0, -1, 2]
+    assert graph.truth.tolist() == [0, 2, 2, 0, 0, -1, 2]
     assert sp.issparse(graph.features)
     rows = [[1, 2], [3, 4], [5, 6], [7, 8], [11, 12], [0, 0], [9, 10]]
     assert graph.features.toarray().tolist() == rows
@@ -78,8 +77,7 @@ def test_a_test_index_that_is_not_numbers(tmp_path: Path) -> None:
 def check_nell(folder: Path) -> None:
     graph, split = planetoid.read_nell(folder)
     assert [part.tolist() for part in (split.train, split.validation, split.test)] == [[0, 1], [2, 3], [4, 6]]
-    assert graph.labels is not None
-    assert graph.labels.tolist() == [0, 1, 1, 0, 0, -1, 1]
+    assert graph.truth.tolist() == [0, 1, 1, 0, 0, -1, 1]
     assert graph.class_names == ("0", "2")
     assert sp.issparse(graph.features)
     assert graph.features.toarray()[[4, 5, 6]].tolist() == [[11, 12, 0], [0, 0, 1], [9, 10, 0]]

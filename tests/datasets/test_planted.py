@@ -10,17 +10,15 @@ from hiergcn.graph import Graph
 
 def homophily_of(graph: Graph) -> float:
     edges = graph.adjacency.tocoo()
-    assert graph.labels is not None
     source, target = edges.coords
-    return float(np.mean(graph.labels[source] == graph.labels[target]))
+    return float(np.mean(graph.truth[source] == graph.truth[target]))
 
 
 def test_sizes() -> None:
     graph = planted_graph(20_000, classes=5, degree=8, features=3)
     assert (graph.n_nodes, graph.n_classes, graph.n_features) == (20_000, 5, 3)
     assert graph.n_edges == pytest.approx(80_000, rel=0.01)
-    assert graph.labels is not None
-    assert np.bincount(graph.labels).tolist() == [4000] * 5
+    assert np.bincount(graph.truth).tolist() == [4000] * 5
     assert graph.adjacency.diagonal().sum() == 0
     assert set(graph.adjacency.data.tolist()) == {1.0}
 

@@ -23,12 +23,11 @@ def test_sizes_and_split(published: Path, name: str) -> None:
     )
     assert set(np.unique(graph.adjacency.data)) == {1.0}
     assert sp.issparse(graph.features)
-    assert graph.labels is not None
     dataset.split.check(graph)
     if dataset.splits:
         return
     assert dataset.split.validation.size == 500
-    per_class = np.bincount(graph.labels[dataset.split.train], minlength=graph.n_classes)
+    per_class = np.bincount(graph.truth[dataset.split.train], minlength=graph.n_classes)
     assert set(per_class.tolist()) == {1 if name == "nell" else 20}
 
 
@@ -47,8 +46,7 @@ def test_ten_published_splits(published: Path, name: str, sizes: tuple[int, ...]
 
 def test_citeseers_gaps_have_neither_features_nor_label(published: Path) -> None:
     graph = load_dataset("citeseer", published).graph
-    assert graph.labels is not None
-    gaps = np.flatnonzero(graph.labels < 0)
+    gaps = np.flatnonzero(graph.truth < 0)
     assert gaps.size == 15
     assert sp.issparse(graph.features)
     assert graph.features[gaps].nnz == 0

@@ -27,8 +27,7 @@ QUICK: dict[str, Any] = {"levels": 2, "hidden": 8, "epochs": 40, "passes": 1, "d
 def graph() -> Graph:
     """Most labels unknown, as a user's are."""
     planted = planted_graph(150, seed=5)
-    assert planted.labels is not None
-    labels = np.where(np.arange(150) % 3 == 0, planted.labels, -1)
+    labels = np.where(np.arange(150) % 3 == 0, planted.truth, -1)
     return planted.with_labels(labels, ["red", "green", "blue", "grey"])
 
 

@@ -22,8 +22,7 @@ def quick() -> HGCNClassifier:
 
 
 def test_cross_validation(graph: Graph, quick: HGCNClassifier) -> None:
-    assert graph.labels is not None
-    names = np.array(["red", "green", "blue"])[graph.labels]
+    names = np.array(["red", "green", "blue"])[graph.truth]
     scores = cross_val_score(quick.on(graph), graph.labelled, names, cv=3, error_score="raise")
     assert scores.shape == (3,)
     assert scores.mean() > 0.6  # three classes
@@ -33,15 +32,14 @@ def test_cross_validation(graph: Graph, quick: HGCNClassifier) -> None:
 
 def test_a_fold_sees_its_own_labels_only(graph: Graph, quick: HGCNClassifier) -> None:
     """The same figures by hand, with every other label replaced by a wrong one: none of them is looked at."""
-    assert graph.labels is not None
-    train, test = next(StratifiedKFold(3).split(graph.labelled, graph.labels))
-    ours = quick.on(graph.with_labels(np.roll(graph.labels, 1))).fit(train, graph.labels[train])
+    train, test = next(StratifiedKFold(3).split(graph.labelled, graph.truth))
+    ours = quick.on(graph.with_labels(np.roll(graph.truth, 1))).fit(train, graph.truth[train])
     hidden = np.full(120, -1)
-    hidden[train] = graph.labels[train]
+    hidden[train] = graph.truth[train]
     split = Split.by_id(hidden, graph.ids, test=0.0)
     by_hand = fit(graph.with_labels(hidden), split, quick.settings, [0], device="cpu")
     assert np.array_equal(ours.predict_proba(test), by_hand.probabilities[test])
-    assert ours.score(test, graph.labels[test]) == (by_hand.predicted[test] == graph.labels[test]).mean()
+    assert ours.score(test, graph.truth[test]) == (by_hand.predicted[test] == graph.truth[test]).mean()
 
 
 def test_grid_search(graph: Graph, quick: HGCNClassifier) -> None:

@@ -24,12 +24,11 @@ def tables() -> Tables:
     """Edges and nodes with numbers, some missing, and a category."""
     rng, planted = np.random.default_rng(0), planted_graph(90, classes=3, depth=1, homophily=0.9, seed=1)
     edges, _ = planted.to_pandas()
-    assert planted.labels is not None
     assert isinstance(planted.features, np.ndarray)
-    nodes = pd.DataFrame({"id": np.arange(90), "label": np.array(["art", "law", "sport"])[planted.labels]})
+    nodes = pd.DataFrame({"id": np.arange(90), "label": np.array(["art", "law", "sport"])[planted.truth]})
     nodes["size"] = np.where(rng.random(90) < 0.1, np.nan, 50 * planted.features[:, 0])
     nodes["noise"] = rng.normal(size=90)
-    nodes["city"] = np.array(["Rome", "Oslo", "Bonn"])[planted.labels]
+    nodes["city"] = np.array(["Rome", "Oslo", "Bonn"])[planted.truth]
     nodes.loc[rng.random(90) < 0.4, "label"] = None
     for table, columns in ((edges, ["source", "target"]), (nodes, ["id"])):
         table[columns] = "p" + table[columns].astype(str)  # p10 comes before p2: not the order of the file

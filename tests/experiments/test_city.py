@@ -30,8 +30,7 @@ def brute_eccentricity(graph: nx.Graph, node: int, hops: int) -> float:
 def test_sizes() -> None:
     graph = city_graph(3000)
     assert repr(graph) == "Graph('city-3000', nodes=3000, edges=4650, features=8, classes=10, labelled=3000)"
-    assert graph.labels is not None
-    assert np.bincount(graph.labels).tolist() == [300] * 10
+    assert np.bincount(graph.truth).tolist() == [300] * 10
     found = streets(graph)
     assert nx.is_connected(found)
     assert nx.is_planar(found)
@@ -47,11 +46,10 @@ def test_labels_are_deciles_of_the_eccentricity() -> None:
 
 def test_labels_reach_16_hops_by_default() -> None:
     graph = city_graph(2000)
-    assert graph.labels is not None
     found = streets(graph)
     nodes = np.random.default_rng(0).choice(2000, 40, replace=False)
     value = [brute_eccentricity(found, int(node), 16) for node in nodes]
-    assert (np.diff(graph.labels[nodes][np.argsort(value)]) >= 0).all()
+    assert (np.diff(graph.truth[nodes][np.argsort(value)]) >= 0).all()
 
 
 def test_features_are_degree_lengths_and_noise() -> None:

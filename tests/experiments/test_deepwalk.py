@@ -21,13 +21,12 @@ SMALL = DeepWalkConfig(walks=5, walk_length=10, window=3, embedding=8)
 
 def built(config: DeepWalkConfig = SMALL, classes: int = 3) -> tuple[DeepWalk, Any, Labelled, np.ndarray]:
     graph = planted_graph(150, classes=classes, features=0, seed=5)
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=20, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=10, validation=20, seed=0))
     method = DeepWalkMethod(config)
     prepared = method.prepare(task, None, torch.device("cpu"))
     labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
     model = method.build(prepared, classes, torch.Generator().manual_seed(0))
-    return model, prepared.features, labelled, graph.labels
+    return model, prepared.features, labelled, graph.truth
 
 
 def learnt(config: DeepWalkConfig = SMALL, classes: int = 3) -> tuple[DeepWalk, torch.Tensor, np.ndarray]:

@@ -59,8 +59,7 @@ def test_facts(bare: Path, name: str, sizes: tuple[int, ...], per_class: list[in
     dataset = load_dataset(name)
     graph, split, info = dataset.graph, dataset.split, dataset.info
     assert (graph.n_nodes, graph.n_edges, graph.n_features) == sizes == (info.nodes, info.edges, info.features)
-    assert graph.labels is not None
-    assert np.bincount(graph.labels).tolist() == per_class
+    assert np.bincount(graph.truth).tolist() == per_class
     assert (graph.name, graph.n_classes) == (name, info.classes)
     assert nx.is_connected(graph.to_networkx())
     assert set(graph.adjacency.data.tolist()) == {1.0}
@@ -97,11 +96,10 @@ def test_helsinkis_labels_are_deciles_of_the_eccentricity_within_16_hops() -> No
 
 def test_pegases_second_labels_are_deciles_of_the_eccentricity_in_hops() -> None:
     graph = load_dataset("pegase-eccentricity").graph
-    assert graph.labels is not None
     hops = nx.Graph(np.transpose(graph.adjacency.tocoo().coords).tolist())
     nodes = np.random.default_rng(6).choice(graph.n_nodes, 40, replace=False).tolist()
     value = [max(nx.single_source_shortest_path_length(hops, node).values()) for node in nodes]
-    order = np.lexsort((value, graph.labels[nodes]))
+    order = np.lexsort((value, graph.truth[nodes]))
     assert (np.diff(np.array(value)[order]) >= 0).all()
     assert min(value) < max(value)
 
@@ -116,9 +114,8 @@ def test_both_pegases_are_one_graph() -> None:
 def test_zones_are_regions() -> None:
     for name in ("pegase", "activsg2000", "activsg10k"):
         graph = load_dataset(name).graph
-        assert graph.labels is not None
         source, target = graph.adjacency.tocoo().coords
-        assert np.mean(graph.labels[source] == graph.labels[target]) > 0.85
+        assert np.mean(graph.truth[source] == graph.truth[target]) > 0.85
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,7 @@ T, I = PlanetoidTConfig(**FEW), PlanetoidIConfig(**FEW)  # noqa: E741  (the pape
 
 def built(config: PlanetoidTConfig, seed: int = 0) -> tuple[Planetoid, Any, Labelled]:
     graph = planted_graph(200, classes=3, noise=1.0, seed=3)
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=30, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=10, validation=30, seed=0))
     method = PlanetoidIMethod(config) if isinstance(config, PlanetoidIConfig) else PlanetoidTMethod(config)
     prepared = method.prepare(task, None, torch.device("cpu"))
     labelled = Labelled(torch.from_numpy(task.train.copy()), torch.from_numpy(task.train_labels.copy()))
@@ -120,11 +119,9 @@ def test_walks_make_embeddings_of_neighbours_similar(config: PlanetoidTConfig) -
 def with_a_hub(n: int) -> tuple[Task, np.ndarray]:
     """Return a planted graph with a hub that is joined to half of the nodes, and 10 labels per class."""
     graph = planted_graph(n, classes=3, degree=6, noise=8.0, seed=3)
-    assert graph.labels is not None
     hub = sp.coo_array((np.ones(n // 2), (np.zeros(n // 2, dtype=int), np.arange(1, n, 2)[: n // 2])), shape=(n, n))
     graph = replace(graph, adjacency=sp.csr_array(graph.adjacency.maximum(hub).maximum(hub.T)))
-    assert graph.labels is not None
-    return Task.of(graph, Split.random(graph.labels, per_class=10, validation=30, seed=0)), graph.labels
+    return Task.of(graph, Split.random(graph.truth, per_class=10, validation=30, seed=0)), graph.truth
 
 
 @pytest.mark.parametrize("dataset", ["pubmed", "nell"])

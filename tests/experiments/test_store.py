@@ -123,8 +123,7 @@ class TestIdentity:
         assert data_digest(cora) == data_digest(load_dataset("cora"))
         split = Split(cora.split.train[1:], cora.split.validation, cora.split.test)
         assert data_digest(replace(cora, split=split)) != data_digest(cora)
-        assert cora.graph.labels is not None
-        labels = cora.graph.labels.copy()
+        labels = cora.graph.truth.copy()
         labels[0] += 1
         assert data_digest(replace(cora, graph=cora.graph.with_labels(labels))) != data_digest(cora)
 

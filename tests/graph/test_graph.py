@@ -53,8 +53,7 @@ def test_arrays_of_the_right_form_are_shared_and_read_only() -> None:
     dense, labels = np.ones((3, 2), np.float32), np.array([0, 1, -1])
     graph = Graph(matrix, dense, labels)
     assert graph.features is not None
-    assert graph.labels is not None
-    pairs = ((graph.adjacency.data, matrix.data), (graph.adjacency.indices, matrix.indices), (graph.labels, labels))
+    pairs = ((graph.adjacency.data, matrix.data), (graph.adjacency.indices, matrix.indices), (graph.truth, labels))
     for held, own in (*pairs, (graph.features, dense)):
         assert np.shares_memory(held, own)
         with pytest.raises(ValueError, match="read-only"):
@@ -100,8 +99,7 @@ def test_weights_that_are_all_1_take_no_memory() -> None:
 def test_with_labels_keeps_all_else() -> None:
     graph = Graph(PATH, np.eye(3), np.array([0, 1, 1]), np.array(["x", "y", "z"]), ("left", "right"), "path", ("read",))
     other = graph.with_labels([1, -1, -1])
-    assert other.labels is not None
-    assert other.labels.tolist() == [1, -1, -1]
+    assert other.truth.tolist() == [1, -1, -1]
     assert (other.class_names, other.name, other.notes) == (("left", "right"), "path", ("read",))
     assert np.shares_memory(other.adjacency.data, graph.adjacency.data)
     assert graph.with_labels(None, ()).n_classes == 0

@@ -65,14 +65,13 @@ def networkx_graph(edges: pd.DataFrame, nodes: pd.DataFrame) -> Any:
 def content(graph: Graph) -> dict[str, Any]:
     """What a graph holds, by the ids and names of the user."""
     split = graph.split
-    assert graph.labels is not None
     return {
         "ids": graph.ids.astype(str).tolist(),
         "adjacency": graph.adjacency.toarray().tolist(),
         "features": None if graph.features is None else np.asarray(graph.features).tolist(),
         "columns": [(one.name, one.kind, one.values, one.missing, one.mean) for one in graph.columns],
         "missing": None if graph.missing is None else graph.missing.tolist(),
-        "labels": [None if k < 0 else graph.class_names[k] for k in graph.labels],
+        "labels": [None if k < 0 else graph.class_names[k] for k in graph.truth],
         "classes": graph.class_names,
         "split": split and [split.train.tolist(), split.validation.tolist(), split.test.tolist()],
     }

@@ -84,10 +84,9 @@ def test_streets_and_power_grids_are_large_across(name: str, diameter: int) -> N
 
 def test_only_training_labels_count() -> None:
     graph = planted_graph(400, seed=1)
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels, seed=0)
+    split = Split.holdout(graph.truth, seed=0)
     others = np.setdiff1d(np.arange(400), split.train)
-    hidden = graph.labels.copy()
+    hidden = graph.truth.copy()
     hidden[others] = (hidden[others] + 1) % 4
     assert profile_graph(graph, split) == profile_graph(graph.with_labels(hidden), split)
 
@@ -125,8 +124,7 @@ def test_too_few_edges_between_training_nodes_are_replaced_by_common_neighbours(
 @pytest.mark.parametrize("per_class", [1, 2])
 def test_unknown_homophily(per_class: int) -> None:
     graph = planted_graph(200, classes=20 if per_class == 1 else 3, seed=1)
-    assert graph.labels is not None
-    profile = profile_graph(graph, Split.random(graph.labels, per_class, validation=50))
+    profile = profile_graph(graph, Split.random(graph.truth, per_class, validation=50))
     assert profile.homophily is profile.adjusted_homophily is None
     assert any("Too few training nodes are near each other" in text for text in profile.sentences())
     assert any(f"{per_class} per class" in text for text in profile.warnings())

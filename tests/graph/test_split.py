@@ -220,10 +220,9 @@ class TestSplitSpec:
 
     def test_few_labels_are_drawn_from_the_training_set_and_nested(self) -> None:
         graph, own = self.cora.graph, self.cora.split
-        assert graph.labels is not None
         five, ten = (few_labels(count, 3, small_validation=False)[2].split(graph, own) for count in (5, 10))
         assert set(five.train) < set(ten.train) < set(own.train)
-        assert np.bincount(graph.labels[five.train]).tolist() == [5] * 7
+        assert np.bincount(graph.truth[five.train]).tolist() == [5] * 7
         assert np.array_equal(five.validation, own.validation)
         assert np.array_equal(five.test, own.test)
         other = few_labels(5, 3, small_validation=False)[1].split(graph, own)
@@ -231,9 +230,8 @@ class TestSplitSpec:
 
     def test_a_small_validation_set_has_as_many_of_each_class(self) -> None:
         graph, own = self.cora.graph, self.cora.split
-        assert graph.labels is not None
         small = few_labels(5, 1, small_validation=True)[0].split(graph, own)
-        assert np.bincount(graph.labels[small.validation]).tolist() == [5] * 7
+        assert np.bincount(graph.truth[small.validation]).tolist() == [5] * 7
         assert set(small.validation) < set(own.validation)
         assert np.array_equal(small.test, own.test)
 
@@ -251,8 +249,7 @@ class TestSplitSpec:
     def test_blocked_splits_without_a_class_are_skipped(self) -> None:
         """A path whose last quarter is a class of its own: a start in the first half never trains on it."""
         graph = grid(1, 80, (np.arange(80) >= 60).astype(np.int64))
-        assert graph.labels is not None
-        whole = [seed for seed in range(30) if np.unique(graph.labels[Split.blocked(graph, seed=seed).train]).size == 2]
+        whole = [seed for seed in range(30) if np.unique(graph.truth[Split.blocked(graph, seed=seed).train]).size == 2]
         assert whole[:3] != [0, 1, 2]
         for seed, spec in zip(whole, parse_splits("blocked:3"), strict=False):
             assert np.array_equal(spec.split(graph, self.cora.split).train, Split.blocked(graph, seed=seed).train)
@@ -298,7 +295,6 @@ def test_few_labels_are_not_spent_on_calibration() -> None:
 
 def test_validation_apart_keeps_test_nodes_and_sizes() -> None:
     graph = grid(40, 20)
-    assert graph.labels is not None
     blocked = SplitSpec("blocked", 0).split(graph, Split.blocked(graph))
     apart = SplitSpec("apart", 0).split(graph, blocked)
     np.testing.assert_array_equal(apart.test, blocked.test)
@@ -306,7 +302,7 @@ def test_validation_apart_keeps_test_nodes_and_sizes() -> None:
     np.testing.assert_array_equal(
         np.union1d(apart.train, apart.validation), np.union1d(blocked.train, blocked.validation)
     )
-    assert set(graph.labels[apart.train]) == set(graph.labels[np.concatenate([apart.train, apart.validation])])
+    assert set(graph.truth[apart.train]) == set(graph.truth[np.concatenate([apart.train, apart.validation])])
     hops = dijkstra(graph.adjacency, unweighted=True, indices=apart.train, min_only=True)
     among = dijkstra(graph.adjacency, unweighted=True, indices=blocked.train, min_only=True)
     assert hops[apart.validation].mean() > 2 * among[blocked.validation].mean()

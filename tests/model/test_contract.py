@@ -121,9 +121,8 @@ def test_another_seed_is_another_model(method: str) -> None:
 def test_never_sees_test_labels(method: str) -> None:
     """Every label outside training and validation is made wrong: the model stays the same, its test accuracy falls."""
     graph, split, honest = easy_graph(), easy_split(), two_seeds(method)
-    assert graph.labels is not None
     assert honest.test is not None
-    labels = graph.labels.copy()
+    labels = graph.truth.copy()
     unseen = np.setdiff1d(np.arange(graph.n_nodes), np.concatenate([split.train, split.validation]))
     labels[unseen] = (labels[unseen] + 1) % CLASSES
     poisoned = fitted(method, graph.with_labels(labels), (0, 1))
@@ -172,8 +171,7 @@ def test_works_without_features(method: str) -> None:
 @each_method
 def test_refuses_a_split_that_cannot_train(method: str) -> None:
     graph, split = easy_graph(), easy_split()
-    assert graph.labels is not None
-    one_class_missing = Split(split.train[graph.labels[split.train] != 0], split.validation, split.test)
+    one_class_missing = Split(split.train[graph.truth[split.train] != 0], split.validation, split.test)
     with pytest.raises(InputError, match="No training node has class"):
         fitted(method, graph, split=one_class_missing)
     with pytest.raises(InputError, match="no labels"):

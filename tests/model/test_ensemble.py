@@ -41,8 +41,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.random(graph.labels, per_class=4, validation=20, seed=0)
+    return Split.random(graph.truth, per_class=4, validation=20, seed=0)
 
 
 def plus(**changes: Any) -> Settings:
@@ -105,10 +104,9 @@ def test_each_network_learns_as_it_would_alone(graph: Graph, split: Split, optim
 
 @pytest.mark.parametrize(("preset", "changes"), [("plus", {"label_prior": 1.0}), ("paper", {"scaling": "standard"})])
 def test_ensembles_train_side_by_side(graph: Graph, preset: str, changes: dict[str, Any]) -> None:
-    assert graph.labels is not None
     settings = settings_for("hgcn", preset).override(SMALL | changes | {"networks": 2, "epochs": 5, "patience": None})
     method = build_method(settings.method, settings.model)
-    tasks = [Task.of(graph, Split.random(graph.labels, per_class=4, validation=20, seed=seed)) for seed in range(3)]
+    tasks = [Task.of(graph, Split.random(graph.truth, per_class=4, validation=20, seed=seed)) for seed in range(3)]
     prepared = method.prepare(tasks[0], coarsen(graph.adjacency, 2), CPU)
     for found, task, seed in zip(
         train_side_by_side(method, prepared, tasks, settings.train, [3, 1, 2], CPU), tasks, [3, 1, 2], strict=True
@@ -196,8 +194,7 @@ def test_memory_is_planned_for_all_networks(graph: Graph, preset: str) -> None:
 def test_several_predict_better_than_one() -> None:
     """On a hard graph, over six seeds: the mean of five networks is right more often than one of them."""
     hard = planted_graph(300, classes=6, homophily=0.6, seed=5)
-    assert hard.labels is not None
-    split = Split.random(hard.labels, per_class=3, validation=60, seed=0)
+    split = Split.random(hard.truth, per_class=3, validation=60, seed=0)
     settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 40})
     one, five = (fit(hard, split, settings.override({"networks": n}), range(6), device="cpu").test for n in (1, 5))
     assert one is not None

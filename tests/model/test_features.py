@@ -51,14 +51,13 @@ def test_sparse_features_stay_sparse() -> None:
 def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
     """The statistics are those of the training graph, not of the graph to predict."""
     graph = uneven(planted_graph(80, seed=1))
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels, seed=0)
+    split = Split.holdout(graph.truth, seed=0)
     settings = settings_for(method).override({"scaling": "standard", "epochs": 20, "hidden": 8})
     result = fit(graph, split, settings, [0], device="cpu")
     again = result.model.predict_proba(graph, "cpu")
     np.testing.assert_allclose(again, result.probabilities, rtol=1e-4)
     if method == "mlp":  # which looks at each node by itself
-        half = Graph(graph.adjacency[:40][:, :40], np.asarray(graph.features)[:40], graph.labels[:40])
+        half = Graph(graph.adjacency[:40][:, :40], np.asarray(graph.features)[:40], graph.truth[:40])
         part = result.model.predict_proba(half, "cpu")
         np.testing.assert_allclose(part, result.probabilities[:40], rtol=1e-4)
 

@@ -36,8 +36,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.holdout(graph.labels, 0.3, 0.3, 0)
+    return Split.holdout(graph.truth, 0.3, 0.3, 0)
 
 
 def inputs(graph: Graph, **settings: Any) -> np.ndarray:
@@ -131,7 +130,6 @@ def test_shares_need_nearness() -> None:
 @pytest.mark.parametrize("nearness", [False, True])
 def test_a_saved_model_predicts_on_another_graph(method: str, nearness: bool, graph: Graph, tmp_path: Path) -> None:
     """Scales are those of the training graph: a component of it, by itself, gets the same answer from an MLP."""
-    assert graph.labels is not None
     settings: dict[str, Any] = {"epochs": 4, "hidden": 8, **BOTH}
     settings |= {"nearness": True, "nearness_shares": True} if nearness else {}
     fitted = hiergcn.fit(graph, method, seeds=2, device="cpu", **settings)
@@ -143,7 +141,7 @@ def test_a_saved_model_predicts_on_another_graph(method: str, nearness: bool, gr
     _, component = sp.csgraph.connected_components(graph.adjacency)
     inside = np.flatnonzero(component == np.bincount(component).argmax())
     part = Graph(
-        graph.adjacency[inside][:, inside], np.asarray(graph.features)[inside], graph.labels[inside], graph.ids[inside]
+        graph.adjacency[inside][:, inside], np.asarray(graph.features)[inside], graph.truth[inside], graph.ids[inside]
     )
     alone = run.model.predict_proba(part, "cpu")
     assert np.isfinite(alone).all()

@@ -41,8 +41,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.holdout(graph.labels, seed=0)
+    return Split.holdout(graph.truth, seed=0)
 
 
 def inputs(graph: Graph, split: Split, scaling: Scaling = "row") -> np.ndarray:
@@ -53,9 +52,8 @@ def inputs(graph: Graph, split: Split, scaling: Scaling = "row") -> np.ndarray:
 
 
 def test_columns_are_added_after_rows_are_scaled(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
     found = inputs(graph, split, "row")
-    columns = Diffusion(graph.adjacency).cross_fitted(split.train, graph.labels[split.train], 4)
+    columns = Diffusion(graph.adjacency).cross_fitted(split.train, graph.truth[split.train], 4)
     np.testing.assert_allclose(found[:, :16], normalize(np.asarray(graph.features), norm="l1"), rtol=1e-5)
     np.testing.assert_allclose(found[:, 16:], columns, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(np.abs(found[:, :16]).sum(axis=1), 1.0, rtol=1e-5)
@@ -85,8 +83,7 @@ def test_sparse_features_stay_sparse(graph: Graph, split: Split, scaling: Scalin
 
 
 def test_inputs_do_not_depend_on_validation_and_test_labels(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
-    poisoned = graph.labels.copy()
+    poisoned = graph.truth.copy()
     for part in (split.validation, split.test):
         poisoned[part] = (poisoned[part] + 1) % 4
     np.testing.assert_array_equal(inputs(replace(graph, labels=poisoned), split), inputs(graph, split))
@@ -105,8 +102,7 @@ def test_no_training_node_sees_its_own_label() -> None:
 
 def test_another_split_has_other_columns(graph: Graph, split: Split) -> None:
     """A trainer keeps prepared inputs, but not beyond the split that they were made for."""
-    assert graph.labels is not None
-    other = Split.holdout(graph.labels, seed=1)
+    other = Split.holdout(graph.truth, seed=1)
     settings = settings_for("mlp").override({"harmonic": True, "epochs": 5})
     trainer = Trainer(graph, "cpu")
     for part in (split, other, split):
@@ -117,8 +113,7 @@ def test_another_split_has_other_columns(graph: Graph, split: Split) -> None:
 
 
 def test_splits_trained_together_give_what_each_gives_alone(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
-    other = Split.holdout(graph.labels, seed=1)
+    other = Split.holdout(graph.truth, seed=1)
     settings = settings_for("gcn").override({"harmonic": True, "epochs": 10})
     together = [one.probabilities for one in Trainer(graph, "cpu").train(settings, [(split, 0), (other, 0)])]
     for part, found in zip((split, other), together, strict=True):
@@ -166,9 +161,8 @@ def test_columns_of_a_task_are_made_once(graph: Graph, split: Split) -> None:
 
 
 def test_sharp_columns_are_those_of_a_sharp_diffusion(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
     task = Task.of(graph, split)
-    sharp = Diffusion(graph.adjacency, sharp=True).cross_fitted(split.train, graph.labels[split.train], 4)
+    sharp = Diffusion(graph.adjacency, sharp=True).cross_fitted(split.train, graph.truth[split.train], 4)
     np.testing.assert_allclose(harmonic_columns(task, sharp=True), sharp, rtol=1e-5, atol=1e-7)
     assert not np.allclose(harmonic_columns(task), sharp, atol=0.05)
     prepared = build_method("mlp", MLPConfig(harmonic=True, sharp=True, scaling="none")).prepare(task, None, CPU)

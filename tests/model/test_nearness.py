@@ -21,9 +21,8 @@ CPU = torch.device("cpu")
 
 def test_hops_are_those_to_the_nearest_other_label() -> None:
     graph = planted_graph(300, classes=10, degree=3, seed=3)
-    assert graph.labels is not None
     nodes = np.random.default_rng(0).choice(300, 60, replace=False)
-    labels = graph.labels[nodes]
+    labels = graph.truth[nodes]
     hops = dijkstra(graph.adjacency, unweighted=True)
     expected = np.full((300, 10), np.inf)
     for node in range(300):
@@ -46,13 +45,11 @@ def graph() -> Graph:
 
 @pytest.fixture
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.holdout(graph.labels, 0.3, 0.3, 0)
+    return Split.holdout(graph.truth, 0.3, 0.3, 0)
 
 
 def test_columns_do_not_depend_on_other_labels_than_training_ones(graph: Graph, split: Split) -> None:
-    assert graph.labels is not None
-    poisoned = graph.labels.copy()
+    poisoned = graph.truth.copy()
     poisoned[split.test] = (poisoned[split.test] + 1) % 3
     poisoned[split.validation] = (poisoned[split.validation] + 1) % 3
     first, second = (nearness_columns(Task.of(one, split)) for one in (graph, graph.with_labels(poisoned)))

@@ -29,10 +29,9 @@ TYPES = {"u1": np.uint8, "u2": np.uint16, "u4": np.uint32, "f4": np.float32}
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     graph = planted_graph(300, classes=3, depth=3, seed=1)
-    assert graph.labels is not None
     settings = settings_for("hgcn", "paper").override({"epochs": 3, "hidden": 8, "levels": 2})
     path = tmp_path_factory.mktemp("explorer") / "run"
-    fit(graph, Split.holdout(graph.labels), settings, [0], device="cpu").write(path)
+    fit(graph, Split.holdout(graph.truth), settings, [0], device="cpu").write(path)
     return Run.load(path)
 
 

@@ -40,11 +40,10 @@ def settings(**changes: int) -> dict[str, int]:
 def many_classes() -> Run:
     """Return a run with 25 classes, places in degrees, doubtful labels and suggestions."""
     planted = planted_graph(NODES, classes=CLASSES, depth=1, noise=0.5, seed=2)
-    assert planted.labels is not None
     rng = np.random.default_rng(0)
     places = Coordinates(np.column_stack([24.9 + 0.1 * rng.random(NODES), 60.1 + 0.1 * rng.random(NODES)]), True)
     names = tuple(f"topic {k:02d}" for k in range(CLASSES))
-    labels = np.where(rng.random(NODES) < 0.8, planted.labels, -1)
+    labels = np.where(rng.random(NODES) < 0.8, planted.truth, -1)
     graph = Graph(planted.adjacency, planted.features, labels, class_names=names, name="many", coordinates=places)
     split = Split.holdout(labels, validation=0.2, test=0.3)
     result = fit(graph, split, settings_for("label-propagation"), [0], device="cpu")
@@ -100,8 +99,7 @@ def of_runs(result: Callable[[], Run]) -> Callable[[Path], Path]:
 def of_large_graph(folder: Path) -> Path:
     """Write the page of a small graph as if it were too large for all its edges and places."""
     planted = planted_graph(NODES, classes=3, depth=2, seed=4)
-    assert planted.labels is not None
-    split = Split.holdout(planted.labels, validation=0.2, test=0.3)
+    split = Split.holdout(planted.truth, validation=0.2, test=0.3)
     result = fit(planted, split, settings_for("hgcn", "paper").override(settings(levels=2)), [0], device="cpu")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(explorer, "LARGE", NODES)

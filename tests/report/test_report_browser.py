@@ -28,9 +28,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids[17] = HOSTILE
     names = ("</script><b>bold</b>", "beta", "gamma", "delta")
     graph = Graph(planted.adjacency, planted.features, planted.labels, ids, names, "toy")
-    assert graph.labels is not None
     settings = settings_for("hgcn", "paper").override({"epochs": 20, "hidden": 8, "levels": 3})
-    result = fit(graph, Split.holdout(graph.labels, validation=0.2, test=0.4), settings, [0, 1], device="cpu")
+    result = fit(graph, Split.holdout(graph.truth, validation=0.2, test=0.4), settings, [0, 1], device="cpu")
     path = tmp_path_factory.mktemp("browser") / "run"
     result.write(path)
     return Run.load(path).write_page()

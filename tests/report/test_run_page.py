@@ -36,8 +36,7 @@ def result() -> Run:
     """Return a run whose dataset and class names would be harmful if they were not escaped."""
     planted = planted_graph(160, classes=4, depth=1, noise=1.0, seed=3)
     graph = Graph(planted.adjacency, planted.features, planted.labels, None, HOSTILE, "<i>mine</i>")  # type: ignore[arg-type]
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels, validation=0.2, test=0.4)
+    split = Split.holdout(graph.truth, validation=0.2, test=0.4)
     settings = settings_for("hgcn", "paper").override({"epochs": 6, "hidden": 8, "levels": 2})
     run = fit(graph, split, settings, range(3), device="cpu")
     return replace(run, scores={**run.scores, "claim": 0.9})
@@ -296,10 +295,9 @@ def test_many_classes_are_folded_and_mistakes_listed(run: Path) -> None:
 def test_the_training_loss_is_per_node_and_network(loss: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Untrained networks give four classes equal probabilities, so the loss is log 4."""
     planted = planted_graph(60, classes=4, seed=3)
-    assert planted.labels is not None
     changes = {"epochs": 2, "hidden": 8, "levels": 1, "networks": 3, "loss": loss}
     settings = settings_for("hgcn", "paper").override(changes)
-    fit(planted, Split.holdout(planted.labels), settings, [0], device="cpu").write(tmp_path / "run")
+    fit(planted, Split.holdout(planted.truth), settings, [0], device="cpu").write(tmp_path / "run")
     drawn = []
 
     def recorded(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int) -> Figure:

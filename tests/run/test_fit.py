@@ -36,8 +36,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.random(graph.labels, per_class=5, validation=40, seed=0)
+    return Split.random(graph.truth, per_class=5, validation=40, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +50,8 @@ def result(graph: Graph, split: Split, settings: Settings) -> Run:
 
 
 def test_scores_match_the_predictions(graph: Graph, split: Split, result: Run) -> None:
-    assert graph.labels is not None
     assert result.test is not None
-    by_hand = float((result.predicted[split.test] == graph.labels[split.test]).mean())
+    by_hand = float((result.predicted[split.test] == graph.truth[split.test]).mean())
     assert result.scores["delivered_accuracy"] == result.metrics()["delivered_accuracy"] == pytest.approx(by_hand)
     np.testing.assert_allclose(result.probabilities, result.model.predict_proba(graph, "cpu"), atol=1e-6)
     ranks = {o.seed: (o.validation_accuracy or 0.0, -(o.validation_loss or 0.0)) for o in result.outcomes}
@@ -92,8 +90,7 @@ def test_a_new_metric_shows_up_everywhere(small: Graph, monkeypatch: pytest.Monk
 
 
 def test_test_labels_change_nothing_but_the_test_scores(graph: Graph, split: Split, settings: Settings) -> None:
-    assert graph.labels is not None
-    poisoned = graph.labels.copy()
+    poisoned = graph.truth.copy()
     poisoned[split.test] = (poisoned[split.test] + 1) % graph.n_classes
     honest = fit(graph, split, settings, [0], device="cpu")
     other = fit(graph.with_labels(poisoned), split, settings, [0], device="cpu")
@@ -217,8 +214,7 @@ def test_fit_does_everything_and_coarsens_once(small: Graph, monkeypatch: pytest
     assert result.hierarchy.requested == result.settings.model.levels
     assert result.baselines is not None
     assert [one.model for one in result.baselines] == list(BASELINES)
-    assert small.labels is not None
-    assert np.array_equal(result.split.test, Split.by_id(small.labels, small.ids).test)
+    assert np.array_equal(result.split.test, Split.by_id(small.truth, small.ids).test)
 
 
 def test_a_named_dataset_has_its_recipe_and_the_published_accuracy(small: Graph) -> None:

@@ -34,9 +34,8 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def result(graph: Graph) -> Run:
-    assert graph.labels is not None
     settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5})
-    return fit(graph, Split.random(graph.labels, per_class=5, validation=30, seed=0), settings, [0, 1], device="cpu")
+    return fit(graph, Split.random(graph.truth, per_class=5, validation=30, seed=0), settings, [0, 1], device="cpu")
 
 
 @pytest.fixture

@@ -40,8 +40,7 @@ pytest.importorskip("onnxruntime")
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     planted = planted_graph(80, classes=3, seed=2)
-    assert planted.labels is not None
-    labels = np.where(np.arange(80) % 2 == 0, planted.labels, -1)
+    labels = np.where(np.arange(80) % 2 == 0, planted.truth, -1)
     ids = np.array([f"n{k}" for k in range(80)])  # n10 comes before n2 in canonical order
     return Graph(planted.adjacency, planted.features, labels, ids, ("a", "b", "c"), "mine")
 
@@ -62,8 +61,7 @@ def test_networks(name: str, graph: Graph, tmp_path: Path) -> None:
 
 def test_the_automatic_choice_and_the_example(tmp_path: Path) -> None:
     planted = planted_graph(80, classes=3, homophily=0.34, noise=0.5, seed=2)  # labels alone would fail here
-    assert planted.labels is not None
-    graph = planted.with_labels(np.where(np.arange(80) % 2 == 0, planted.labels, -1), ("a", "b", "c"))
+    graph = planted.with_labels(np.where(np.arange(80) % 2 == 0, planted.truth, -1), ("a", "b", "c"))
     hiergcn.fit(graph, seeds=1, device="cpu", time_limit=5).save(tmp_path / "run")
     run = Run.load(tmp_path / "run")
     assert len(run.model.members) > 1

@@ -20,8 +20,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def result(graph: Graph) -> Run:
-    assert graph.labels is not None
-    split = Split.random(graph.labels, 10, 200, None, seed=0)
+    split = Split.random(graph.truth, 10, 200, None, seed=0)
     return fit(graph, split, model="gcn", changes={"epochs": 30}, device="cpu", coverage=0.9)
 
 
@@ -54,8 +53,7 @@ def test_a_run_folder_keeps_the_sets(result: Run, graph: Graph, tmp_path: Path) 
 
 
 def test_too_few_labels_give_every_class_and_a_sentence(graph: Graph) -> None:
-    assert graph.labels is not None
-    split = Split.random(graph.labels, 5, 16, None, seed=0)
+    split = Split.random(graph.truth, 5, 16, None, seed=0)
     result = fit(graph, split, model="label-propagation", device="cpu", coverage=0.9)
     assert np.array_equal(result.split.train, split.train)
     assert result.metrics()["prediction_sets"]["sizes"] == [0, 0, 0, 600]

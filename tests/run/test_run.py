@@ -37,8 +37,7 @@ class Balanced(HTMLParser):
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     planted = planted_graph(120, classes=3, seed=2)
-    assert planted.labels is not None
-    labels = np.where(np.arange(120) % 3 == 0, planted.labels, -1)
+    labels = np.where(np.arange(120) % 3 == 0, planted.truth, -1)
     return Graph(planted.adjacency, planted.features, labels, None, (HOSTILE, "beta", "gamma"), "my & graph")  # type: ignore[arg-type]
 
 
@@ -53,8 +52,7 @@ def test_a_graph_shows_its_sizes_and_classes(graph: Graph) -> None:
     assert html.escape(HOSTILE) in text
     assert "my &amp; graph" in text
     assert f"<b>{graph.n_edges:,}</b>" in text
-    assert graph.labels is not None
-    assert f">{int((graph.labels == 1).sum())}</td>" in text
+    assert f">{int((graph.truth == 1).sum())}</td>" in text
     Balanced(Graph(graph.adjacency)._repr_html_())  # without labels, too
 
 

@@ -59,8 +59,7 @@ def in_training(checkpoint: Path) -> list[Path]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     graph = planted_graph(150, classes=3, degree=6, features=7, seed=1)
-    assert graph.labels is not None
-    split = Split.random(graph.labels, per_class=6, validation=30, seed=0)
+    split = Split.random(graph.truth, per_class=6, validation=30, seed=0)
     replace(graph, split=split).to_npz(tmp_path / "g.npz")
     return tmp_path
 

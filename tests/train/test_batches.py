@@ -30,8 +30,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.random(graph.labels, per_class=10, validation=100, seed=0)
+    return Split.random(graph.truth, per_class=10, validation=100, seed=0)
 
 
 def settings(**changes: object) -> Settings:

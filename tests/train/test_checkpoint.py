@@ -27,8 +27,7 @@ def graph() -> Graph:
 
 def trained(graph: Graph, folder: Path | None, changes: dict[str, object], kill: tuple[int, int] | None) -> Run:
     """Train two seeds; `kill` is the seed and the epoch after which the process ends."""
-    assert graph.labels is not None
-    split = Split.random(graph.labels, per_class=6, validation=30, seed=0)
+    split = Split.random(graph.truth, per_class=6, validation=30, seed=0)
     settings = settings_for(str(changes.get("model", "hgcn"))).override(
         {"epochs": 5, **{name: value for name, value in changes.items() if name != "model"}}
     )

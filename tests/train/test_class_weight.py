@@ -40,8 +40,7 @@ def test_the_loss_weighs_each_node() -> None:
 
 def imbalanced() -> tuple[Graph, Split]:
     graph = planted_graph(400, classes=2, noise=4.0, homophily=0.6, seed=1)
-    assert graph.labels is not None
-    one, other = (np.flatnonzero(graph.labels == k) for k in (0, 1))
+    one, other = (np.flatnonzero(graph.truth == k) for k in (0, 1))
     train, validation = [*one[:60], *other[:4]], [*one[60:100], *other[4:44]]
     return graph, Split(np.array(train), np.array(validation), np.setdiff1d(np.arange(400), train + validation))
 
@@ -57,14 +56,13 @@ def test_validation_is_weighed_by_the_training_classes() -> None:
 
 def test_a_rare_class_is_found_more_often() -> None:
     graph, split = imbalanced()
-    assert graph.labels is not None
     recall = {}
     for choice in ("none", "balanced"):
         settings = settings_for("hgcn").override(
             {"class_weight": choice, "selection": "loss", "epochs": 60, "levels": 1, "hidden": 8, "dropout": 0.3}
         )
         predicted = fit(graph, split, settings, [0, 1, 2, 3], device="cpu").predicted[split.test]
-        truth = graph.labels[split.test]
+        truth = graph.truth[split.test]
         recall[choice] = (np.mean(predicted[truth == 1] == 1), balanced_accuracy_score(truth, predicted))
     assert recall["balanced"][0] > recall["none"][0]
     assert recall["balanced"][1] > recall["none"][1]

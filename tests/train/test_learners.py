@@ -48,8 +48,7 @@ PLAIN = HGCNConfig(levels=2, hidden=8, channels=1, weight_embedding=2, dropout=0
 
 def learner_of(config: HGCNConfig) -> SingleLearner:
     graph = planted_graph(200, seed=1)
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=40, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=5, validation=40, seed=0))
     method = build_method("hgcn", config)
     prepared = method.prepare(task, coarsen(task.adjacency, config.levels), CPU)
     model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))

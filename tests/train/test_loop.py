@@ -29,8 +29,7 @@ SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0
 @pytest.fixture(scope="module")
 def task() -> Task:
     graph = planted_graph(200, seed=1)
-    assert graph.labels is not None
-    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=40, seed=0))
+    return Task.of(graph, Split.random(graph.truth, per_class=5, validation=40, seed=0))
 
 
 def train(task: Task, config: TrainConfig, seed: int = 0, model: HGCNConfig = SMALL) -> SeedOutcome:

@@ -44,8 +44,7 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
     settings = settings.override(
         settings.effective({"levels": 2, "hidden": 8, "epochs": 8, "patience": None}) | changes
     )
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=10, validation=100, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=10, validation=100, seed=0))
     method = build_method(name, settings.model)
     return method, method.prepare(task, coarsen(graph.adjacency, 2), GPU), task, settings.train
 
@@ -116,8 +115,7 @@ def test_rows_that_no_score_depends_on_are_left_out(
     graph: Graph, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method, prepared, _, config = prepared_for(graph, "hgcn", **changes)
-    assert graph.labels is not None
-    task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=50, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=5, validation=50, seed=0))
     some = train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU)
     monkeypatch.setattr(HGCN, "receptive_field", NodeModel.receptive_field)
     every = train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU)

@@ -33,8 +33,7 @@ def graph(request: pytest.FixtureRequest) -> Graph:
 
 
 def tasks_of(graph: Graph, n: int) -> list[Task]:
-    assert graph.labels is not None
-    return [Task.of(graph, Split.random(graph.labels, per_class=4, validation=30, seed=seed)) for seed in range(n)]
+    return [Task.of(graph, Split.random(graph.truth, per_class=4, validation=30, seed=seed)) for seed in range(n)]
 
 
 def replicating() -> list[str]:
@@ -142,10 +141,9 @@ def test_a_redrawn_model_equals_a_new_one(graph: Graph, scaling: str) -> None:
 def rows_and_outcomes(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> tuple[set[int], list[SeedOutcome]]:
     """Train replicas on a graph with few labels; return how many rows its layers computed, too."""
     graph = planted_graph(600, classes=3, seed=1)
-    assert graph.labels is not None
     settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | {"epochs": 6} | changes)
     method = build_method("hgcn", settings.model)
-    task = Task.of(graph, Split.random(graph.labels, per_class=3, validation=40, seed=0))
+    task = Task.of(graph, Split.random(graph.truth, per_class=3, validation=40, seed=0))
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
     rows, forward = set(), GraphConvolution.forward
 

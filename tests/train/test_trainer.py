@@ -33,8 +33,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def splits(graph: Graph) -> list[Split]:
-    assert graph.labels is not None
-    return [Split.random(graph.labels, per_class=5, validation=40, seed=seed) for seed in range(2)]
+    return [Split.random(graph.truth, per_class=5, validation=40, seed=seed) for seed in range(2)]
 
 
 def paper(**changes: Any) -> Settings:

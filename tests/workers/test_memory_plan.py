@@ -35,8 +35,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.random(graph.labels, per_class=10, validation=100, seed=0)
+    return Split.random(graph.truth, per_class=10, validation=100, seed=0)
 
 
 @pytest.fixture
@@ -191,8 +190,7 @@ def test_remedy_names_the_fewest_batches_that_fit(free: Callable[[int], None]) -
     with pytest.raises(InputError, match="take fewer levels or hidden columns"):  # no batch has these columns
         planned_to_fit(wide, settings.override({"harmonic": True}), hierarchy, CPU)
     assert not planned_to_fit(wide, enough, hierarchy, CPU).full_validation
-    assert wide.labels is not None
-    split = Split.random(wide.labels, per_class=10, validation=100, seed=0)
+    split = Split.random(wide.truth, per_class=10, validation=100, seed=0)
     found = fit(wide, split, enough.override({"epochs": 1}), [0], device="cpu", hierarchy=hierarchy)
     assert found.settings.train.batch_validation  # so that the run says how its predictions were made
 

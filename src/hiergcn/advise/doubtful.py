@@ -124,9 +124,8 @@ def doubtful_labels(
     part = np.full(graph.n_nodes, "", dtype=object)
     for name in ("train", "validation"):
         part[getattr(split, name)] = name
-    assert graph.labels is not None
     said, used = predicted.astype(np.int64), np.concatenate([split.train, split.validation])
-    said[used] = graph.labels[used]  # the given class of training and validation nodes, the predicted one of others
+    said[used] = graph.truth[used]  # the given class of training and validation nodes, the predicted one of others
     A, groups = graph.adjacency, _hyper_node_members(hierarchy, nodes)
     around = [A.indices[A.indptr[node] : A.indptr[node + 1]] for node in nodes]
     values: list[Any] = [

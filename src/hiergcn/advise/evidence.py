@@ -73,10 +73,9 @@ def measure_evidence(graph: Graph, split: Split) -> Evidence | None:
 def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | None:
     if not graph.has_own_features:
         return None
-    assert graph.labels is not None
     assert graph.features is not None
     nodes = nodes[np.linspace(0, nodes.size - 1, min(MOST_ROWS, nodes.size)).astype(np.int64)]
-    X, labels = graph.features[nodes], graph.labels[nodes]
+    X, labels = graph.features[nodes], graph.truth[nodes]
     if X.shape[1] > MOST_COLUMNS:  # those that vary most
         squares = X.power(2) if isinstance(X, sp.csr_array) else np.square(X)
         variance = squares.mean(axis=0) - np.square(X.mean(axis=0))

@@ -324,12 +324,11 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> Any:
 
 def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
     """Return a digest of everything that decides the result of a trial."""
-    assert graph.labels is not None
     digest = hashlib.sha256(json.dumps([base.to_dict(), list(seeds), sorted(space)], default=str).encode())
     X = graph.features
     arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, split.train, split.validation]
     arrays += [] if X is None else [X] if isinstance(X, np.ndarray) else [X.indptr, X.indices, X.data]
-    for array in (*arrays, graph.labels[split.train], graph.labels[split.validation]):
+    for array in (*arrays, graph.truth[split.train], graph.truth[split.validation]):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 

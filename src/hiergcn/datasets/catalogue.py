@@ -155,8 +155,7 @@ def _npz(info: DatasetInfo, file: str, original: str) -> DatasetEntry:
 
     def read(folder: Path, _: bool) -> tuple[Graph, Split]:
         graph = replace(Graph.from_npz(folder / file), name=info.name)
-        assert graph.labels is not None
-        return graph, Split.random(graph.labels, seed=0)
+        return graph, Split.random(graph.truth, seed=0)
 
     hint = f" (the npz file {original} of github.com/shchur/gnn-benchmark, under that name)"
     return DatasetEntry(info, read, FileSet(info.name, "more", (file,), hint=hint))

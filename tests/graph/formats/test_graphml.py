@@ -28,8 +28,7 @@ def test_a_file_of_another_program(path: Path) -> None:
     path.write_text(HEAD + OTHERS)
     graph = Graph.from_graphml(path, label="topic", features=["age"])
     assert graph.ids.tolist() == ["a", "b"]
-    assert graph.labels is not None
-    assert graph.labels.tolist() == [0, -1]
+    assert graph.truth.tolist() == [0, -1]
     assert isinstance(graph.features, np.ndarray)
     assert graph.features.tolist() == [[30], [41]]
     assert graph.adjacency.toarray().tolist() == [[0, 2.5], [2.5, 0]]

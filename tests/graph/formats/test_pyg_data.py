@@ -25,8 +25,7 @@ def test_a_data_object() -> None:
     assert (graph.n_nodes, graph.n_edges, graph.name) == (3, 2, "path")
     assert graph.features is not None
     assert graph.features.dtype == np.float32
-    assert graph.labels is not None
-    assert graph.labels.tolist() == [0, -1, 1]
+    assert graph.truth.tolist() == [0, -1, 1]
     split = Split.from_masks(data.train_mask, data.val_mask, data.test_mask)
     assert (split.train.tolist(), split.validation.tolist(), split.test.tolist()) == ([0], [2], [1])
 

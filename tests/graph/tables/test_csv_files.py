@@ -307,8 +307,7 @@ def test_validation_nodes_are_drawn_if_none_are_named(read: Read) -> None:
     split = graph.split
     assert split is not None
     assert (split.test.tolist(), split.validation.size) == ([4], 2)
-    assert graph.labels is not None
-    assert sorted(graph.labels[split.train].tolist()) == [0, 1]
+    assert sorted(graph.truth[split.train].tolist()) == [0, 1]
     assert np.union1d(split.train, split.validation).tolist() == [0, 1, 2, 3]
     assert any("names no validation nodes" in note for note in graph.notes)
 

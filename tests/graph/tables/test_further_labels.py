@@ -23,8 +23,7 @@ def joined(graph: Graph, folder: Path, text: str) -> Graph:
 
 
 def classes(graph: Graph) -> list[str | None]:
-    assert graph.labels is not None
-    return [None if k < 0 else graph.class_names[k] for k in graph.labels]
+    return [None if k < 0 else graph.class_names[k] for k in graph.truth]
 
 
 def test_labels_are_joined_by_id(graph: Graph, tmp_path: Path) -> None:

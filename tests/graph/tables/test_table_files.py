@@ -84,13 +84,12 @@ WRITERS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
 
 
 def content(graph: Graph) -> dict[str, Any]:
-    assert graph.labels is not None
     return {
         "ids": graph.ids.tolist(),
         "adjacency": graph.adjacency.toarray().tolist(),
         "features": np.asarray(graph.features).tolist(),
         "columns": [(one.name, one.kind, one.values) for one in graph.columns],
-        "labels": [None if k < 0 else graph.class_names[k] for k in graph.labels],
+        "labels": [None if k < 0 else graph.class_names[k] for k in graph.truth],
     }
 
 

@@ -29,8 +29,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def task(graph: Graph) -> Task:
-    assert graph.labels is not None
-    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=15, seed=0))
+    return Task.of(graph, Split.random(graph.truth, per_class=5, validation=15, seed=0))
 
 
 def dense_mean_of_powers(task: Task, order: int) -> np.ndarray:
@@ -180,8 +179,7 @@ def test_features_too_large_to_propagate_are_multiplied_first() -> None:
 
 
 def test_learns_a_planted_graph_and_repeats(graph: Graph) -> None:
-    assert graph.labels is not None
-    split = Split.random(graph.labels, per_class=5, validation=15, seed=0)
+    split = Split.random(graph.truth, per_class=5, validation=15, seed=0)
     settings = settings_for("grand").override({"epochs": 60, "batch_norm": True, "initial": "uniform"})
     first, second = (fit(graph, split, settings, [0], device="cpu") for _ in range(2))
     assert first.test is not None

@@ -51,21 +51,19 @@ def graph() -> Graph:
 
 
 def test_fit_gives_the_diffusion_of_the_training_labels(graph: Graph) -> None:
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels, seed=1)
+    split = Split.holdout(graph.truth, seed=1)
     result = fit(graph, split, model="harmonic", seeds=[0, 5], device="cpu")
-    shares = Diffusion(graph.adjacency).harmonic(split.train, graph.labels[split.train], 4)
+    shares = Diffusion(graph.adjacency).harmonic(split.train, graph.truth[split.train], 4)
     np.testing.assert_allclose(result.probabilities, shares, atol=1e-6)
     np.testing.assert_allclose(result.model.predict_proba(graph, "cpu"), shares, atol=1e-6)
 
 
 def test_another_graph_is_diffused_again_from_the_labels_that_it_shares(graph: Graph) -> None:
     """Its nodes stand in another order and some are gone."""
-    assert graph.labels is not None
-    split = Split.holdout(graph.labels, seed=1)
+    split = Split.holdout(graph.truth, seed=1)
     model = fit(graph, split, model="harmonic", device="cpu").model
     kept = np.random.default_rng(0).permutation(100)[:80]
     newer = Graph(sp.csr_array(graph.adjacency[kept][:, kept]), np.asarray(graph.features)[kept], None, graph.ids[kept])
     train = np.flatnonzero(np.isin(kept, split.train))
-    shares = Diffusion(newer.adjacency).harmonic(train, graph.labels[kept[train]], 4)
+    shares = Diffusion(newer.adjacency).harmonic(train, graph.truth[kept[train]], 4)
     np.testing.assert_allclose(model.predict_proba(newer, "cpu"), shares, atol=1e-6)

@@ -35,8 +35,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def task(graph: Graph) -> Task:
-    assert graph.labels is not None
-    return Task.of(graph, Split.random(graph.labels, per_class=5, validation=20, seed=2))
+    return Task.of(graph, Split.random(graph.truth, per_class=5, validation=20, seed=2))
 
 
 @pytest.fixture(scope="module")
@@ -311,8 +310,7 @@ def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
 
 def test_label_prior_is_computed_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is the same as with computing it in every step, to the last bit."""
-    assert graph.labels is not None
-    split = Split.random(graph.labels, per_class=3, validation=20, seed=0)
+    split = Split.random(graph.truth, per_class=3, validation=20, seed=0)
     settings = settings_for("hgcn", "plus").override({"levels": 2, "hidden": 6, "epochs": 5, "label_prior": 2.0})
     asked = []
 
