@@ -11,7 +11,6 @@ from hiergcn.errors import InputError
 
 if TYPE_CHECKING:  # imported when a graph is read, so that wrong names are answered at once
     from hiergcn.graph import Graph, Split
-    from hiergcn.graph.tables.column_roles import CsvOptions
     from hiergcn.graph.tables.csv_files import CsvGraph
     from hiergcn.graph.tables.feature_columns import FeatureColumn
     from hiergcn.run.run import Run
@@ -44,7 +43,9 @@ class Source:
             if "://" in self.data:
                 raise InputError(f"{self.data} is a web address; download the file and give its path.")
             if (known := known_name(self.data)) is None:
-                raise InputError(f"There is no dataset and no file named {self.data!r}; {_nearest(self.data)}")
+                near = get_close_matches(self.data.lower(), dataset_names(), n=1)
+                hint = f"did you mean {near[0]}?" if near else "`hiergcn datasets` lists the datasets."
+                raise InputError(f"There is no dataset and no file named {self.data!r}; {hint}")
             object.__setattr__(self, "data", known)  # Cora is cora
         for path in (self.nodes, *self.labels):
             if path is not None and not _exists(path):
@@ -102,38 +103,34 @@ class Source:
 
     def read(self, on_bytes: OnBytes | None = None) -> "Data":
         """Read the graph, and its split if it has one; a dataset is downloaded if it is not here."""
-        data = self._read(on_bytes)
-        for path in self.labels:
-            data = data.with_labels(path, self.unknown)
-        return data if self.is_dataset else replace(data, obstacle=data.obstacle or self._wrong_split(data))
-
-    def _wrong_split(self, data: "Data") -> str | None:
-        """Return why no model can learn with the split that the data name; None if there is none, or one can."""
-        try:
-            if data.split is not None and data.split_from is not None:
-                data.split.check(data.graph)
-        except InputError as error:
-            return f"{self.nodes or self.data}, {data.split_from if data.files else 'split'}: {error}"
-        return None
-
-    def _read(self, on_bytes: OnBytes | None) -> "Data":
         if self.is_dataset:
             from hiergcn.datasets import load_dataset
 
             dataset = load_dataset(self.data, progress=on_bytes)
-            return Data(dataset.graph, dataset.split, "the dataset's own")
-        if self.is_whole_graph:
-            return self._read_whole()
+            data = Data(dataset.graph, dataset.split, "the dataset's own")
+        elif self.is_whole_graph:
+            data = self._read_whole()
+        else:
+            files = self.read_files()
+            split_from = f"column {files.nodes.columns.split!r}" if files.graph.split and files.nodes else None
+            data = Data(files.graph, files.graph.split, split_from, files.obstacle, files)
+        for path in self.labels:
+            data = data.with_labels(path, self.unknown)
+        if self.is_dataset or data.obstacle or data.split is None or data.split_from is None:
+            return data
+        try:
+            data.split.check(data.graph)
+        except InputError as error:  # no model can learn with the split that the data name
+            where = data.split_from if data.files else "split"
+            return replace(data, obstacle=f"{self.nodes or self.data}, {where}: {error}")
+        return data
+
+    def read_files(self, known: "Sequence[FeatureColumn] | None" = None) -> "CsvGraph":
+        """Read tables of edges and nodes, with features that are encoded as `known` ones were."""
+        from hiergcn.graph.tables.column_roles import CsvOptions
         from hiergcn.graph.tables.csv_files import read_csv
 
-        files = read_csv(self.data, self.nodes, self._options())
-        split_from = f"column {files.nodes.columns.split!r}" if files.graph.split and files.nodes else None
-        return Data(files.graph, files.graph.split, split_from, files.obstacle, files)
-
-    def _options(self, known: "Sequence[FeatureColumn] | None" = None) -> "CsvOptions":
-        from hiergcn.graph.tables.column_roles import CsvOptions
-
-        return CsvOptions(
+        options = CsvOptions(
             id=self.id,
             label=self.label,
             target=self.target,
@@ -144,12 +141,7 @@ class Source:
             unknown=self.unknown,
             known=known,
         )
-
-    def like(self, known: "Sequence[FeatureColumn]") -> "Graph":
-        """Read the graph, with features that are encoded as those of another one were."""
-        from hiergcn.graph.tables.csv_files import read_csv
-
-        return read_csv(self.data, self.nodes, self._options(known)).graph
+        return read_csv(self.data, self.nodes, options)
 
     def _read_whole(self) -> "Data":
         from hiergcn.graph import Graph
@@ -205,7 +197,13 @@ class Data:
         from hiergcn.graph.tables.label_columns import with_further_labels, with_more_training
 
         graph, split, own = with_further_labels(self.graph, path, unknown), self.split, self.split_from is not None
-        obstacle = _obstacle(graph, own, path)
+        counts = np.zeros(1, np.int64) if graph.labels is None else np.bincount(graph.labels[graph.labelled])
+        obstacle = None
+        if np.count_nonzero(counts) == 1:
+            name = graph.class_names[counts.argmax()]
+            obstacle = f"With {path}, every label is {name!r}; give two classes or more."
+        elif not own and counts.max() == 1:
+            obstacle = f"With {path}, every class has one label; give one of them a second, so that some can validate."
         if split is not None and own:
             split = with_more_training(split, self.graph, graph)
             graph = replace(graph, split=split)
@@ -226,24 +224,6 @@ def _exists(path: str) -> bool:
     return Path(path).exists() or Path(path).parent.is_file()
 
 
-def _nearest(name: str) -> str:
-    """Return the end of a sentence about an unknown name: the nearest dataset, or how to see them all."""
-    near = get_close_matches(name.lower(), dataset_names(), n=1)
-    return f"did you mean {near[0]}?" if near else "`hiergcn datasets` lists the datasets."
-
-
-def _obstacle(graph: "Graph", has_split: bool, path: str) -> str | None:
-    """Return why no model can learn from the labels, to which a file added some; None if one can."""
-    import numpy as np
-
-    counts = np.bincount(graph.labels[graph.labelled]) if graph.labels is not None else np.zeros(1)
-    if np.count_nonzero(counts) == 1:
-        return f"With {path}, every label is {graph.class_names[counts.argmax()]!r}; give two classes or more."
-    if not has_split and counts.max() == 1:
-        return f"With {path}, every class has one label; give one of them a second, so that some can validate."
-    return None
-
-
 def newer_graph(run: "Run", edges: str, nodes: str | None) -> "Graph":
     """Read newer files in the way that those of the run were read."""
     from hiergcn.graph.tables.feature_columns import STRUCTURAL, number_columns, unnamed
@@ -256,6 +236,5 @@ def newer_graph(run: "Run", edges: str, nodes: str | None) -> "Graph":
         known = number_columns(unnamed(run.config["n_features"]))
     if known and nodes is None:
         raise InputError("The model was trained on features; name the CSV of nodes after that of the edges.")
-    source = run.config["source"]
-    id_ = source.get("id") if nodes else None
-    return replace(newer, id=id_, weight=source.get("weight"), delimiter=source.get("delimiter")).like(known)
+    given = {name: run.config["source"].get(name) for name in ("weight", "delimiter", *(["id"] if nodes else []))}
+    return replace(newer, **given).read_files(known).graph
