@@ -12,6 +12,7 @@ import argparse
 import logging
 import os
 import time
+from contextlib import closing
 from typing import Any
 
 from harness import environment, write_result, write_table
@@ -62,7 +63,7 @@ def timed_run(workers: int, seeds: int, epochs: int, units: int) -> dict[str, An
         address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
     )
     try:
-        with RayEngine() as engine:
+        with closing(RayEngine()) as engine:
             compare(data.graph, data.split, short, range(2 * workers), device="cpu", engine=engine)
             load, began = os.getloadavg()[0], time.perf_counter()
             found = compare(data.graph, data.split, methods, range(seeds), device="cpu", engine=engine)

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def engine(cluster: Any) -> Iterator[RayEngine]:
-    with RayEngine() as opened:
+    with closing(RayEngine()) as opened:
         yield opened
 
 

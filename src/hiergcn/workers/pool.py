@@ -18,7 +18,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, NamedTuple, Self
@@ -354,5 +354,5 @@ def open_engine(
         raise InputError(f"There is no engine named {name!r}; give local, ray or ray://HOST:PORT.")
     from hiergcn.workers.ray_cluster import RayEngine
 
-    with RayEngine(None if name == "ray" else name, workers, on_note) as engine:
+    with closing(RayEngine(None if name == "ray" else name, workers, on_note)) as engine:
         yield engine

@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 from hiergcn.errors import InputError, MissingPackageError
@@ -67,7 +67,7 @@ _LOST = {  # by the name of Ray's error
 
 
 class RayEngine(Engine):
-    """Connects to a cluster, or starts one on this machine. Use it as a context.
+    """Connects to a cluster, or starts one on this machine, until it is closed.
 
     Args:
         address: such as `ray://HOST:10001`; None for that of RAY_ADDRESS, one on this machine, or a new one.
@@ -87,16 +87,12 @@ class RayEngine(Engine):
         self.ray = import_ray()
         self._owns = connect(self.ray, address, workers, on_note)
         self._sent: dict[int, tuple[Any, Any]] = {}  # by identity: an object and its reference in the cluster
-        self._nodes: list[dict[str, float]] = []
-        self._looked = -math.inf
+        self._nodes: tuple[float, list[dict[str, float]]] = (-math.inf, [])  # when it looked, and what it saw
         on_head = {"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}, "max_restarts": -1}
         self.queue = importlib.import_module("ray.util.queue").Queue(actor_options=on_head)
         self.task = self.ray.remote(do_unit)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         if self._owns:
             self.ray.shutdown()
         else:
@@ -115,14 +111,13 @@ class RayEngine(Engine):
         return "cuda" if has_gpu and name != "cpu" else "cpu"
 
     def workers(self, request: Request) -> int:
-        return max(sum(_times(node, request) for node in self.nodes()), 1)
+        return max(sum(_times(node, _needs(request)) for node in self.nodes()), 1)
 
     def nodes(self) -> list[dict[str, float]]:
         """Return the resources of each node that is alive."""
-        if time.monotonic() - self._looked > _LOOK:
-            self._nodes = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
-            self._looked = time.monotonic()
-        return self._nodes
+        if time.monotonic() - self._nodes[0] > _LOOK:
+            self._nodes = time.monotonic(), [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
+        return self._nodes[1]
 
     def status(self) -> str:
         nodes = self.nodes()
@@ -223,7 +218,8 @@ class RayPool(Pool):
         if waited < PATIENCE:
             return
         request, nodes = next(iter(self._units.values())).request, self._engine.nodes()
-        needs, possible = _needs(request), any(_times(node, request) for node in nodes)
+        needs = _needs(request)
+        possible = any(_times(node, needs) for node in nodes)
         sentence = f"A unit needs {_amounts(needs)}"
         if possible:
             free = self._ray.available_resources()
@@ -241,13 +237,13 @@ class RayPool(Pool):
 
 def _needs(request: Request) -> dict[str, float]:
     """Return the resources of a request by Ray's names."""
-    named = {"CPU": 1, "GPU": request.gpus, "memory": request.memory}
-    return {name: amount for name, amount in named.items() if amount}
+    amounts = {"CPU": 1, "GPU": request.gpus, "memory": request.memory}
+    return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _times(node: dict[str, float], request: Request) -> int:
-    """Return how many jobs with this request a node could do at the same time."""
-    return min(int(node.get(name, 0) // amount) for name, amount in _needs(request).items())
+def _times(node: dict[str, float], needs: dict[str, float]) -> int:
+    """Return how many jobs with these needs a node could do at the same time."""
+    return min(int(node.get(name, 0) // amount) for name, amount in needs.items())
 
 
 def _counted(amount: float, name: str) -> str:
@@ -267,18 +263,17 @@ def do_unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any]
     """Do a job; return its reply, or a sentence if versions differ. Its first message is None."""
     for name, here in versions().items():
         if here != expected[name]:
-            have = f"Ray worker {socket.gethostname()} has {name} {here}, and this machine {expected[name]}."
-            return f"{have} {_SAME_VERSIONS}"
+            worker = f"Ray worker {socket.gethostname()} has {name} {here}"
+            return f"{worker}, and this machine {expected[name]}. {_SAME_VERSIONS}"
     inbox.put_nowait.remote((number, None))
     reset_peak_memory()
     return tuple(do_job(lambda: _work(tuple(shared))(lambda content: inbox.put_nowait.remote((number, content)), job)))
 
 
 @lru_cache(maxsize=2)  # a worker has the graph of the last commands in memory, no more
-def _work(shared: tuple[Any, ...]) -> Work:
+def _work(shared: tuple[Any, ...]) -> Any:
     make, *arguments = import_ray().get(list(shared))
-    work: Work = make(*arguments)
-    return work
+    return make(*arguments)
 
 
 @cache
