@@ -22,7 +22,6 @@ from hiergcn.evaluate.paired import (
 )
 from hiergcn.evaluate.report import evaluate_sets
 from hiergcn.files import write_text, written_whole
-from hiergcn.graph.formats.pyg_data import read_tensor
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.model.build import build_method
 from hiergcn.report import axes
@@ -65,6 +64,6 @@ __all__ += ["Request", "Run", "Scores", "Send", "Settings", "Summary", "TrainCon
 __all__ += ["averaged", "axes", "build_method", "choose_device", "comparable_features", "config_class", "cores"]
 __all__ += ["environment", "evaluate_sets", "evaluate_test", "find_doubts", "fit", "fit_temperature", "holm"]
 __all__ += ["holm_corrected", "method_colour", "method_title", "metrics_for", "neighbourhood_sizes"]
-__all__ += ["paired_difference", "peak_memory", "read_tensor", "receptive_field_sizes", "rendered"]
+__all__ += ["paired_difference", "peak_memory", "receptive_field_sizes", "rendered"]
 __all__ += ["reset_peak_memory", "result_key", "script", "settings_for", "suggested_nodes", "unit_differences"]
 __all__ += ["unit_request", "write_text", "written_whole"]

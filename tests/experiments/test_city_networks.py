@@ -11,10 +11,17 @@ import torch
 
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
-from hiergcn.graph.formats.pyg_data import read_tensor
 from hiergcn_experiments import graphs
 from hiergcn_experiments.graphs import entries
-from hiergcn_experiments.graphs.city_networks import EDGES, FEATURES, FILES, LABELS, MASKS, read_city_network
+from hiergcn_experiments.graphs.city_networks import (
+    EDGES,
+    FEATURES,
+    FILES,
+    LABELS,
+    MASKS,
+    read_city_network,
+    read_tensor,
+)
 
 N = 30
 

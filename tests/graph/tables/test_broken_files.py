@@ -45,25 +45,9 @@ def test_the_error_names_the_place(tmp_path: Path, case: Broken) -> None:
     assert {path.name for path in tmp_path.iterdir()} == written
 
 
-def _directory(path: Path) -> None:
-    path.mkdir()
-
-
 def _loop(path: Path) -> None:
     path.symlink_to(path.with_name("other.csv"))
     path.with_name("other.csv").symlink_to(path)
-
-
-def _dangling(path: Path) -> None:
-    path.symlink_to(path.with_name("nowhere.csv"))
-
-
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _device(path: Path) -> None:
-    path.symlink_to("/dev/zero")
 
 
 def _unreadable(path: Path) -> None:
@@ -73,18 +57,14 @@ def _unreadable(path: Path) -> None:
         pytest.skip("this user may read every file")
 
 
-def _under_a_file(path: Path) -> None:
-    path.write_bytes(EDGES)
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (_directory, "is a directory"),
+        (Path.mkdir, "is a directory"),
         (_loop, "cannot be read"),
-        (_dangling, "No such file"),
-        (_pipe, "pipe or a device"),
-        (_device, "pipe or a device"),
+        (lambda path: path.symlink_to(path.with_name("nowhere.csv")), "No such file"),
+        (os.mkfifo, "pipe or a device"),
+        (lambda path: path.symlink_to("/dev/zero"), "pipe or a device"),
         (_unreadable, "cannot be read"),
     ],
 )
@@ -101,7 +81,7 @@ def test_no_file_at_all(tmp_path: Path, make: Callable[[Path], None], words: str
 @pytest.mark.parametrize("path", ["edges.csv/inner.csv", "x" * 300 + ".csv", "a\0b.csv", ""])
 def test_paths_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.chdir(tmp_path)
-    _under_a_file(tmp_path / "edges.csv")
+    (tmp_path / "edges.csv").write_bytes(EDGES)
     with pytest.raises(InputError, match="give the path of a CSV file"):
         read_csv(path)
 

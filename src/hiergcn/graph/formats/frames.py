@@ -15,7 +15,7 @@ from hiergcn.graph.tables.column_roles import ID, LABEL, SPLIT, CsvOptions, Edge
 from hiergcn.graph.tables.csv_files import edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT, number_columns, unnamed
 from hiergcn.graph.tables.feature_table import FeatureTable, read_features
-from hiergcn.graph.tables.label_columns import label_texts, labels_from_values, part_names
+from hiergcn.graph.tables.label_columns import label_texts, part_names, read_labels
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.text_columns import Origin, column_name, column_names
 
@@ -168,7 +168,10 @@ def graph_from_table(
         matrix = matrix if isinstance(matrix, np.ndarray) else sp.csr_array(matrix)
     if k >= n:
         notes.append(f"each of the {n:,} rows has at most {n - 1:,} neighbours, not {k:,}")
-    labels = None if y is None else labels_from_values(y, n)
+    classes = None if y is None else pd.Series(y).reset_index(drop=True)
+    if classes is not None and len(classes) != n:
+        raise InputError(f"There are {len(classes):,} labels for {n:,} nodes; give one each, None if unknown.")
+    labels = None if classes is None else read_labels(classes)
     if ids is None and isinstance(X, pd.DataFrame) and not isinstance(X.index, pd.RangeIndex):
         ids = X.index.to_numpy()
     try:

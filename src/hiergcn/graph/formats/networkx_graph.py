@@ -28,13 +28,7 @@ from hiergcn.files import written_whole
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.column_roles import LABEL, SPLIT, CsvOptions
 from hiergcn.graph.tables.feature_table import FeatureTable, read_features
-from hiergcn.graph.tables.label_columns import (
-    label_texts,
-    labels_from_values,
-    part_names,
-    read_targets,
-    split_from_column,
-)
+from hiergcn.graph.tables.label_columns import label_texts, part_names, read_labels, read_targets, split_from_column
 from hiergcn.graph.tables.text_columns import Origin
 
 VECTOR = "x"
@@ -67,7 +61,7 @@ def graph_from_networkx(
         raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
     numbers, targets, strata, class_names = None, None, None, tuple(g.graph.get("class_names") or ())
     if label is not None:
-        labels = labels_from_values([node.get(label) for node in nodes], len(nodes), unknown, class_names)
+        labels = read_labels(pd.Series([node.get(label) for node in nodes]), unknown, class_names)
         numbers, notes = labels.numbers, [*notes, *labels.notes]
         names = tuple(str(name) for name in class_names)
         if set(labels.class_names) <= set(names) and len(set(names)) == len(names):
@@ -152,9 +146,8 @@ def _features(nodes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, a
     if wanted is not None and not isinstance(wanted, str):
         for name in wanted:
             _attribute(nodes, name, "a feature", ())
-        return read_features(
-            pd.DataFrame({name: [node.get(name) for node in nodes] for name in wanted}).infer_objects(), ORIGIN
-        )
+        cells = pd.DataFrame({name: [node.get(name) for node in nodes] for name in wanted})
+        return read_features(cells.infer_objects(), ORIGIN)
     name = wanted or VECTOR
     if wanted is None and not any(name in node for node in nodes):
         return FeatureTable(None)
@@ -162,41 +155,36 @@ def _features(nodes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, a
         if name not in node:
             raise InputError(f"Node {number} has no attribute {name!r} to be its features; give every node one.")
     rows = [node[name] for node in nodes]
-    is_sparse = all(isinstance(row, dict) for row in rows)
-    return FeatureTable(_from_dicts(rows, about) if is_sparse else _from_lists(rows, name))
-
-
-def _from_lists(rows: list[Any], name: str) -> NDArray[Any]:
+    if all(isinstance(row, dict) for row in rows):
+        try:
+            columns = np.array([int(column) for row in rows for column in row], dtype=np.int64)
+            kind = np.float32 if about.get("feature_type") == "float32" else np.float64
+            values = np.array([float(value) for row in rows for value in row.values()], dtype=kind)
+            ends = np.cumsum([0, *(len(row) for row in rows)])
+            width = max(int(columns.max(initial=-1)) + 1, int(about.get("n_features") or 0))
+            sparse = sp.csr_array((values, columns, ends), shape=(len(rows), width))
+            sparse.check_format(full_check=True)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"Sparse features must be {{column: value}} with columns from 0 ({error!s:.100})."
+            ) from None
+        return FeatureTable(sparse)
     try:
         vectors = [np.atleast_1d(np.asarray(row)) for row in rows]
         widths = [vector.size for vector in vectors]
         matrix = np.stack(vectors) if len(set(widths)) == 1 else np.empty(0)
     except ValueError as error:
         raise InputError(f"Attribute {name!r} must hold a list of numbers for every node ({error!s:.100}).") from None
-    node = next((node for node, width in enumerate(widths) if width != widths[0]), 0)
-    if node:
-        counts = f"Node {node} has {widths[node]} features in {name!r}, but node 0 has {widths[0]}"
+    other = next((number for number, width in enumerate(widths) if width != widths[0]), 0)
+    if other:
+        counts = f"Node {other} has {widths[other]} features in {name!r}, but node 0 has {widths[0]}"
         raise InputError(f"{counts}; give all as many.")
     if matrix.dtype.kind not in "buif":
         raise InputError(
             f"Attribute {name!r} holds {matrix.dtype.name}, not numbers; to use attributes that hold one value each, "
             f"name them in a list, features=[{name!r}]."
         )
-    return matrix
-
-
-def _from_dicts(rows: list[dict[Any, Any]], about: dict[Any, Any]) -> sp.csr_array:
-    try:
-        columns = np.array([int(column) for row in rows for column in row], dtype=np.int64)
-        kind = np.float32 if about.get("feature_type") == "float32" else np.float64
-        values = np.array([float(value) for row in rows for value in row.values()], dtype=kind)
-        ends = np.cumsum([0, *(len(row) for row in rows)])
-        width = max(int(columns.max(initial=-1)) + 1, int(about.get("n_features") or 0))
-        matrix = sp.csr_array((values, columns, ends), shape=(len(rows), width))
-        matrix.check_format(full_check=True)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Sparse features must be {{column: value}} with columns from 0 ({error!s:.100}).") from None
-    return matrix
+    return FeatureTable(matrix)
 
 
 def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:

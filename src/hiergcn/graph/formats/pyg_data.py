@@ -1,8 +1,6 @@
 """`torch_geometric.data.Data` objects. torch is imported only when a graph is converted to one."""
 
-import warnings
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,20 +135,3 @@ def _labels_or_targets(y: NDArray[Any], n: int) -> tuple[NDArray[Any] | None, ND
     if values.ndim == 1 and (values[~missing] != np.floor(values[~missing])).any():
         return None, values.astype(np.float64)
     return np.where(missing, -1, values).astype(np.int64), None
-
-
-def read_tensor(path: Path) -> NDArray[Any]:
-    """Return the tensor in a file of `torch.save`. Anything else in it is refused, and no code in it runs."""
-    import torch
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on pickle protocols: the reason below says enough
-            tensor = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file can fail in any way
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{path} cannot be read ({reason:.200}); put the original file there.") from error
-    if not isinstance(tensor, torch.Tensor):
-        raise InputError(f"{path} holds a {type(tensor).__name__}, not a tensor; put the original file there.")
-    array: NDArray[Any] = tensor.detach().numpy()
-    return array

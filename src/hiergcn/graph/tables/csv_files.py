@@ -162,9 +162,9 @@ def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOpt
         with ThreadPoolExecutor(2) as pool:  # reads both tables at the same time: Arrow does not hold Python's lock
             if file.path.is_file() and file.path.stat().st_size >= LONG:
                 pool.submit(import_module, "numba")  # which compiles the kernels that build a large graph
-            ahead = pool.submit(_read_typed_edges, file, options) if isinstance(file, TableFile) else None
+            ahead = pool.submit(_read_edges, file, options, None) if isinstance(file, TableFile) else None
             listed = None if nodes is None else _read_nodes(_opened(nodes, options), options)
-            links = ahead.result() if isinstance(file, TableFile) else _read_edges(file, options, listed)  # type: ignore[union-attr]
+            links = _read_edges(file, options, listed) if ahead is None else ahead.result()
         return CsvGraph(Graph(**graph_parts(links, listed, graph_name(edges))), links, listed)
     except InputError:
         _check_files(edges, nodes, options)
@@ -235,12 +235,10 @@ def _as_pandas_reads(table: Any, text: set[str]) -> pd.DataFrame | None:
     return frame
 
 
-def _read_typed_edges(file: TableFile, options: CsvOptions) -> EdgeTable:
-    roles = EdgeColumns.choose(file, file.names, options)
-    return replace(edges_of(file.read(roles.used), file.names, file, roles), ids=file.nodes)
-
-
-def _read_edges(file: Layout, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
+def _read_edges(file: Layout | TableFile, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
+    if isinstance(file, TableFile):
+        roles = EdgeColumns.choose(file, file.names, options)
+        return replace(edges_of(file.read(roles.used), file.names, file, roles), ids=file.nodes)
     if len(file.first) < 2:
         where = f"{file}, row {file.first_line}"
         raise InputError(
@@ -258,7 +256,7 @@ def _read_edges(file: Layout, options: CsvOptions, nodes: NodeTable | None) -> E
         table, layout = layout.read(names, text=roles.ends)
     else:
         table, layout = by_arrow
-    links = edges_of(table, names, layout, roles, trimmed=layout.is_dense)
+    links = edges_of(table, names, layout, roles)
     return replace(links, notes=tuple(_file_notes(layout, not roles.usual and not options.get("ends"))))
 
 
@@ -320,16 +318,12 @@ def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options:
     return NodeTable(origin, columns, ids, features, labels, targets, split, tuple(notes))
 
 
-def edges_of(
-    table: Any, names: Sequence[str], origin: Origin, columns: EdgeColumns, *, trimmed: bool = False
-) -> EdgeTable:
+def edges_of(table: Any, names: Sequence[str], origin: Origin, columns: EdgeColumns) -> EdgeTable:
     """Return both ends of each edge and its weight, of a frame or Arrow table of any values.
 
-    Args:
-        names: of all columns, even if the table has some of them only.
-        trimmed: whether there are no blanks around ids.
+    `names` are those of all columns of the file, of which the table may have some only.
     """
-    ends = _both(lambda name: IdColumn.from_column(table[name], trimmed=trimmed), columns.ends)
+    ends = _both(lambda name: IdColumn.from_column(table[name]), columns.ends)
     for name, end in zip(columns.ends, ends, strict=True):
         end.check_no_blank(origin, name, "an edge needs two ends")
     weights = None

@@ -78,16 +78,6 @@ def read_labels(column: "pd.Series[Any]", unknown: Sequence[str] | None = None, 
     return Labels(np.append(names.get_indexer(text.values), -1)[text.code].astype(np.int64), tuple(names), meant)
 
 
-def labels_from_values(
-    values: Any, n: int, unknown: Sequence[str] | None = None, classes: Sequence[str] = ()
-) -> Labels:
-    """Return the labels of n Python values."""
-    column = pd.Series(values).reset_index(drop=True)
-    if len(column) != n:
-        raise InputError(f"There are {len(column):,} labels for {n:,} nodes; give one each, None if unknown.")
-    return read_labels(column, unknown, classes)
-
-
 def is_unknown(word: str, unknown: Sequence[str] | None = None) -> bool:
     """Return whether a label means that the class is unknown."""
     if unknown is not None:
@@ -192,11 +182,8 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
     If the graph has numbers to predict, the labels are numbers.
     """
     layout = Layout.from_path(path, None)
-    try:
+    with layout.file.checked_on_error():
         return _with_labels_of(graph, layout, unknown)
-    except InputError:
-        layout.file.check()
-        raise
 
 
 def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | None) -> "Graph":

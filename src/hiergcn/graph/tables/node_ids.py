@@ -32,8 +32,8 @@ class IdColumn:
     """Whole numbers; or large strings, null if blank."""
 
     @classmethod
-    def from_column(cls, column: "pd.Series[Any] | pa.ChunkedArray", *, trimmed: bool = False) -> "IdColumn":
-        """Read a column of any values; `trimmed` promises that there are no blanks around texts."""
+    def from_column(cls, column: "pd.Series[Any] | pa.ChunkedArray") -> "IdColumn":
+        """Read a column of any values."""
         import pyarrow as pa
         import pyarrow.compute as pc  # type: ignore[import-untyped]
 
@@ -54,9 +54,8 @@ class IdColumn:
             if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
                 column = as_text(column)
             strings = pa.chunked_array([pa.array(column, pa.large_string(), from_pandas=True)])
-        if not trimmed:
-            is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
-            strings = pc.ascii_trim(strings, BLANKS) if is_ascii else pc.utf8_trim_whitespace(strings)
+        is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
+        strings = pc.ascii_trim(strings, BLANKS) if is_ascii else pc.utf8_trim_whitespace(strings)
         length = pc.binary_length(strings)
         if pc.any(pc.equal(length, 0)).as_py():
             strings = pc.if_else(pc.equal(length, 0), pa.scalar(None, pa.large_string()), strings)

@@ -7,7 +7,7 @@ Tables of a DuckDB database are named `graph.duckdb/edges`: the file, then the t
 import json
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,6 @@ from hiergcn.graph.tables.text_files import check_regular, naming_damage, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped]
-    from duckdb import DuckDBPyConnection
 
 PARQUET = ".parquet"
 MATRIX_MARKET = b"%%MatrixMarket"
@@ -84,7 +83,8 @@ def typed_table(path: str | Path) -> TableFile | None:
     """Return the table in a file, a folder of Parquet files or a DuckDB database; None if the file holds text."""
     file = Path(path)
     if table := duckdb_table(file):
-        return _named(file, "DuckDB", table.columns(), table.read)
+        names = table.read("*", "LIMIT 0").column_names
+        return _named(file, "DuckDB", names, lambda wanted: table.read(map(quoted, wanted)))
     if parquet_files(file):
         return _parquet(file)
     check_regular(file)
@@ -242,25 +242,14 @@ class DuckDBTable:
     name: str
     """As SQL takes it, with its schema and quotes."""
 
-    @contextmanager
-    def opened(self) -> Iterator["DuckDBPyConnection"]:
-        """Open the database, which is not changed."""
+    def read(self, columns: Iterable[str], rows: str = "") -> Any:
+        """Return columns as an Arrow table, perhaps of some rows. The database is not changed."""
         with naming_duckdb_failure(self.file / self.name.replace('"', "")) as duckdb:
             connection = duckdb.connect(str(self.file), read_only=True)
             try:
-                yield connection
+                return connection.sql(f"SELECT {', '.join(columns)} FROM {self.name} {rows}").to_arrow_table()  # noqa: S608
             finally:
                 connection.close()
-
-    def columns(self) -> list[str]:
-        """Return the names of the columns."""
-        with self.opened() as connection:
-            return [row[0] for row in connection.execute(f"DESCRIBE FROM {self.name}").fetchall()]
-
-    def read(self, names: list[str]) -> Any:
-        """Return columns as an Arrow table."""
-        with self.opened() as connection:
-            return connection.sql(f"SELECT {', '.join(map(quoted, names))} FROM {self.name}").to_arrow_table()  # noqa: S608
 
 
 def duckdb_table(path: Path) -> DuckDBTable | None:

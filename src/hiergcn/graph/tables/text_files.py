@@ -176,6 +176,15 @@ class TextFile:
         """Open the text as it is, comments included; every kind of line end is kept."""
         return io.TextIOWrapper(cast(Any, opened(self.path)), encoding="utf-8-sig", newline="")
 
+    @contextmanager
+    def checked_on_error(self) -> Iterator[None]:
+        """If anything fails, `check` the bytes: what is wrong with them shows in many ways."""
+        try:
+            yield
+        except InputError:
+            self.check()
+            raise
+
     def check(self) -> None:
         """Refuse a file that is damaged or is no text: one pass over its bytes, after anything else has failed."""
         with naming_damage(self.path), CheckedText(self) as stream:
@@ -271,8 +280,6 @@ class Layout(Origin):
     """Whether the first line holds the names of the columns."""
     comments: int = 0
     """Lines that are comments; known after the file was read."""
-    is_dense: bool = False
-    """Whether no cell needs trimming; known after the file was read."""
 
     @classmethod
     def from_path(cls, path: str | Path, delimiter: str | None) -> "Layout":
@@ -281,7 +288,7 @@ class Layout(Origin):
         if delimiter is not None and len(delimiter) != 1:
             raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
         file = TextFile.from_path(Path(path))
-        try:
+        with file.checked_on_error():
             with naming_damage(file.path):
                 lines, first_line, comments = _sample(file)
             if not lines:
@@ -304,9 +311,6 @@ class Layout(Origin):
                     f"{path}, row {first_line}: {len(first):,} columns, but a CSV file may have {MOST_COLUMNS:,} at "
                     f"most; give wide features to Graph.from_scipy as a sparse matrix."
                 )
-        except InputError:
-            file.check()
-            raise
         return cls(Path(path), file, delimiter, first, first_line, len(comments), (comments or [""])[-1])
 
     @property
@@ -373,7 +377,7 @@ class Layout(Origin):
                     na_values={name: [""] if name in text else list(MISSING) for name in names},
                     low_memory=False,
                 )
-                return table, replace(self, comments=stream.comments, is_dense=stream.is_dense)
+                return table, replace(self, comments=stream.comments)
         except pd.errors.ParserWarning as error:
             raise InputError(
                 f"{self}: rows have more fields than the {len(names)} columns of row {self.first_line}; quote fields "
@@ -428,7 +432,7 @@ class Layout(Origin):
                 if stream.stopped_at != b'"':
                     return None
             else:
-                read = replace(self, comments=stream.comments, is_dense=stream.is_dense)
+                read = replace(self, comments=stream.comments)
                 return None if dense and not stream.is_dense else (table, read)
         return None
 
