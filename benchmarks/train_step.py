@@ -5,16 +5,15 @@
 
 H-GCN has the paper's settings. All networks of a dataset share a process and take turns, so the machine's load affects
 all of them; a ratio compares two turns of the same round. A turn is five steps, since a training run takes its steps
-one after the other: the first after another network's finds other data in the caches, and threads asleep. Freed memory
-is kept, as the training loop does, for all of them. One and two threads take turns, too: what two gain changes on a
-virtual machine from minute to minute.
-Threads wait as in `hiergcn`: they soon sleep. Needs the extras `bench` and `pyg`, and the datasets in `HIERGCN_DATA`.
+one after the other: the first after another network's finds other data in the caches, and threads asleep. One and two
+threads take turns, too: what two gain changes on a virtual machine from minute to minute. Needs the extras `bench` and
+`pyg`, and the datasets in `HIERGCN_DATA`.
 """
 
 import argparse
 import statistics
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -53,8 +52,8 @@ def main() -> None:
     for threads in map(int, arguments.threads.split(",")):
         torch.set_num_threads(threads)
         machines[threads] = machine = Machine.measured()
-        rates = f"{machine.rate / 1e9:.0f} GFLOP/s, by torch {machine.torch_rate / 1e9:.0f}"
-        print(f"{threads} threads: {machine.bandwidth / 1e9:.1f} GB/s, {rates}", flush=True)
+        rates = f"{machine.bandwidth / 1e9:.1f} GB/s, {machine.rate / 1e9:.0f} GFLOP/s"
+        print(f"{threads} threads: {rates}", flush=True)
     for name in arguments.datasets.split(","):
         parts = measured(load_dataset(name), 4 if arguments.quick else arguments.rounds, machines)
         result["parts"] += parts
@@ -89,7 +88,7 @@ def measured(data: Dataset, rounds: int, machines: dict[int, Machine]) -> list[d
                 "gains": {name: ratio(first[name], seconds[name]) for name in calls},
                 "cpu": {name: statistics.median(times) for name, times in cpu.items()},
                 "cpu_ratios": {name: statistics.median(cpu[OURS]) / statistics.median(cpu[name]) for name in PEERS},
-                "roofline": least | ratios_to(least, statistics.median(seconds[OURS])),
+                "roofline": least | {"ratio": statistics.median(seconds[OURS]) / least["seconds"]},
             }
     return list(parts.values())
 
@@ -115,23 +114,13 @@ def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Ste
 
 
 def least_seconds(data: Dataset, training: bool, machine: Machine) -> dict[str, Any]:
-    """Return the roofline of H-GCN's step, also that by the rate of torch's own product."""
+    """Return the roofline of H-GCN's step."""
     settings, graph = settings_for("hgcn", "paper", data.name), data.graph
     hierarchy = coarsen(graph.adjacency, settings.model.levels, settings.coarsen)
     features = graph.features
     entries = int(np.count_nonzero(features) if isinstance(features, np.ndarray) else features.nnz)  # type: ignore[union-attr]
     work = hgcn_work(hierarchy, settings.model, graph.n_features, entries, graph.n_classes, training)
-    by_torch = replace(machine, rate=machine.torch_rate).least_seconds(work)
-    return {
-        "bytes": work.bytes,
-        "operations": work.operations,
-        "seconds": machine.least_seconds(work),
-        "seconds_by_torch": by_torch,
-    }
-
-
-def ratios_to(least: dict[str, Any], seconds: float) -> dict[str, float]:
-    return {"ratio": seconds / least["seconds"], "ratio_by_torch": seconds / least["seconds_by_torch"]}
+    return {"bytes": work.bytes, "operations": work.operations, "seconds": machine.least_seconds(work)}
 
 
 Times = dict[str, list[float]]
@@ -184,8 +173,7 @@ def summary(part: dict[str, Any]) -> list[str]:
         least = here["roofline"]
         lines.append(
             f"{part['dataset']:9} {part['threads']} thread(s) {kind:10} {times}: {ratios}; "
-            f"roofline {1000 * least['seconds']:.2f} ms, ratio {least['ratio']:.1f}, "
-            f"by the rate of torch's product {least['ratio_by_torch']:.1f}"
+            f"roofline {1000 * least['seconds']:.2f} ms, ratio {least['ratio']:.1f}"
         )
     return lines
 
@@ -211,9 +199,6 @@ def table(result: dict[str, Any]) -> list[str]:
                 ]
             rows["its roofline"] = [f"{1000 * part[kind]['roofline']['seconds']:.2f} ms" for part in parts]
             rows["ratio to the roofline"] = [f"{part[kind]['roofline']['ratio']:.1f}" for part in parts]
-            rows["the same, by the rate of torch's product"] = [
-                f"{part[kind]['roofline']['ratio_by_torch']:.1f}" for part in parts
-            ]
             for name in PEERS:
                 rows[name] = [
                     f"{milliseconds(part[kind]['networks'][name])}, {both(part[kind], name)}" for part in parts

@@ -1,7 +1,5 @@
 """Pooling and unpooling with short-cuts: the same values and gradients as plain matrices give."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -24,28 +22,23 @@ def membership(level: LevelTensors) -> torch.Tensor:
     return torch.nn.functional.one_hot(level.group, len(level.group_size)).double()
 
 
+@pytest.mark.parametrize("some", [False, True])
 @pytest.mark.parametrize("how", ["sum", "mean", "l2"])
-def test_pooling_is_a_product_with_the_memberships(level: LevelTensors, how: Pooling) -> None:
+def test_pool_and_keep_is_pooling_beside_the_input(level: LevelTensors, how: Pooling, some: bool) -> None:
     draws = torch.Generator().manual_seed(0)
     fine = torch.randn(len(level.group), 8, generator=draws, requires_grad=True)
-    pooled = level.pool(fine, how)
-    into = torch.randn(pooled.shape, generator=draws)
-    (grad,) = torch.autograd.grad(pooled, fine, into)
+    index = torch.tensor([0, 3, 17]) if some else torch.arange(len(fine))
+    pooled, kept = level.pool_and_keep(fine, how, RowSubset(index, len(fine)) if some else None)
+    into_pooled, into_kept = torch.randn(pooled.shape, generator=draws), torch.randn(kept.shape, generator=draws)
+    (grad,) = torch.autograd.grad([pooled, kept], fine, [into_pooled, into_kept])
 
     M, size = membership(level), level.group_size.double()
     divisor = {"sum": torch.ones_like(size), "mean": size, "l2": size.sqrt()}[how]
     torch.testing.assert_close(pooled.double(), M.T @ fine.double() / divisor, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(grad.double(), M @ (into / divisor), rtol=1e-4, atol=1e-5)
-
-
-def test_a_short_cut_of_some_rows_takes_and_gives_back_those(level: LevelTensors) -> None:
-    index = torch.tensor([0, 3, 17])
-    some = replace(level, inputs=RowSubset(index, len(level.group)))
-    fine = torch.randn(len(level.group), 4, requires_grad=True)
-    (grad,) = torch.autograd.grad(some.select_inputs(fine).sum(), fine)
-    assert torch.equal(some.select_inputs(fine), fine[index])
-    assert torch.equal(grad, torch.zeros_like(fine).index_fill(0, index, 1.0))
-    assert level.select_inputs(fine) is fine
+    torch.testing.assert_close(kept, fine[index])
+    expected = (M @ (into_pooled / divisor)).index_add(0, index, into_kept.double())
+    torch.testing.assert_close(grad.double(), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(level.pool(fine, how), pooled)
 
 
 def test_unpool_onto_is_unpooling_and_a_sum(level: LevelTensors) -> None:

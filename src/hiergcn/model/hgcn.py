@@ -194,8 +194,8 @@ class HGCN(NodeModel):
         G: list[Tensor] = []
         for i in range(L):  # coarsening layers, from level i to level i + 1
             G_i = self.layers[i](levels[i], H, S[i])  # Eq. 1 and 7: (n_i, d)
-            G.append(field[i].select_inputs(G_i))
-            H = levels[i].pool(G_i, self.config.pooling)  # Eq. 4: (n_{i+1}, d)
+            H, kept = levels[i].pool_and_keep(G_i, self.config.pooling, field[i].inputs)  # Eq. 4: (n_{i+1}, d)
+            G.append(kept)
         for i in reversed(range(1, L)):  # refining layers, from level i + 1 to level i
             G_next = self.layers[2 * L - 1 - i](field[i + 1], H, S[i + 1])  # Eq. 1 and 7: (n_{i+1}, d)
             H = field[i].unpool_onto(G_next, G[i])  # Eq. 6: (n_i, d)

@@ -47,6 +47,22 @@ class LevelTensors:
             fine, lambda G: self._divided(self.gather.product(G), how), lambda G: self._scatter(self._divided(G, how))
         )
 
+    def pool_and_keep(self, fine: Tensor, how: Pooling, rows: RowSubset | None) -> tuple[Tensor, Tensor]:
+        """Return `pool`, and G or some rows of it for a short-cut, whose gradient is added to that of `pool`."""
+        if rows is None:
+            return self.pool(fine, how), fine
+        sizes = [self.gather.shape[0], len(rows.index)]
+
+        def there(G: Tensor) -> Tensor:
+            return torch.cat([self._divided(self.gather.product(G), how), G.index_select(0, rows.index)])
+
+        def back(grad: Tensor) -> Tensor:
+            pooled, kept = grad.split(sizes)
+            return self._scatter(self._divided(pooled, how)).index_add_(0, rows.index, kept)
+
+        pooled, kept = linear_map(fine, there, back).split(sizes)
+        return pooled, kept
+
     def unpool(self, coarse: Tensor) -> Tensor:
         """Return M G: each node gets the row of its hyper-node."""
         return linear_map(coarse, self._scatter, self.gather.product)
@@ -54,17 +70,6 @@ class LevelTensors:
     def unpool_onto(self, coarse: Tensor, shortcut: Tensor) -> Tensor:
         """Return M G + shortcut (Eq. 6)."""
         return self.unpool(coarse).add_(shortcut)
-
-    def select_inputs(self, fine: Tensor) -> Tensor:
-        """Return the rows of G that the layer on this level takes as a short-cut: all, or those of `inputs`."""
-        if self.inputs is None:
-            return fine
-        index = self.inputs.index
-
-        def back(grad: Tensor) -> Tensor:
-            return grad.new_zeros(len(fine), grad.shape[1]).index_add_(0, index, grad)
-
-        return linear_map(fine, lambda G: G.index_select(0, index), back)
 
     def _divided(self, coarse: Tensor, how: Pooling) -> Tensor:
         if how == "sum":

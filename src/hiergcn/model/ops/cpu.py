@@ -23,7 +23,7 @@ from hiergcn.compiled.simd import FLOATS, add_product, load, prefetch, splat, st
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
 
-_SMALL = 2**16  # multiplications of a sparse product that one thread does in the time it takes to start others
+_SMALL = 2**19  # multiplications of a sparse product that one thread does in the time it takes to start others
 _RANGES = 4  # for each thread
 _ENTRY = 2  # multiplications that take as long as a pass over one entry
 _TINY = 2**18  # multiplications that are left to scipy
