@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,26 +13,23 @@ from numpy.typing import NDArray
 from hiergcn.coarsen import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
-from hiergcn.explain.attribution import Attribution, attribute, attribute_labels
-from hiergcn.explain.node import Explanation, MethodShare, explain_node
 from hiergcn.graph import Graph
 from hiergcn.graph.alignment import encoded_like
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.build import build_method
-from hiergcn.model.ensemble import first_member_weights
 from hiergcn.model.inputs import candidate_name
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights, activated, with_weights
-from hiergcn.model.plus.components import Components, ThroughComponents
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
 from hiergcn.train.seeds import turn_of
 from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
+    from hiergcn.explain.attribution import Attribution
+    from hiergcn.explain.node import Explanation
     from hiergcn.run.run import Run
 
 MIN_KNOWN_NODES = 0.5
@@ -231,13 +227,18 @@ class Model:
             embedding: NDArray[np.float32] = embed(features).cpu().numpy()[back]
         return embedding
 
-    def attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], Attribution]:
+    def attribution_on(self, graph: Graph, device: str = "auto") -> Callable[[int, int], "Attribution"]:
         """Return the attribution of scores, given a node and a class, over an encoded graph in canonical order.
 
         It is to the features, or to the training labels if no member uses features. Models that start from propagated
         features or their principal components are rewritten to start from the features; scores are those before
         `prediction_balance`.
         """
+        from hiergcn.explain.attribution import attribute, attribute_labels
+        from hiergcn.model.baselines.base import LabelModel
+        from hiergcn.model.ensemble import first_member_weights
+        from hiergcn.model.plus.components import Components, ThroughComponents
+
         first, n_outputs = self.explained, self.target.n_outputs
         config = first.settings.model
         if not first.uses_features:
@@ -257,7 +258,7 @@ class Model:
             task, hierarchy = self._task(graph, first.turn), self._hierarchy_of(graph, settings)
             features = method.prepare(task, hierarchy, place, first.weights).features
             model = ThroughComponents(model, Components.of(first_member_weights(first.weights), place))
-        return partial(attribute, model, features)
+        return lambda node, class_: attribute(model, features, node, class_)
 
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
         levels: int = settings.model.levels
@@ -302,11 +303,13 @@ def predictions_on(run: "Run", graph: Graph, device: str = "auto") -> pd.DataFra
 @one_thread()
 def explain(
     run: "Run", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
-) -> Explanation:
+) -> "Explanation":
     """Explain the prediction of a run for the node with this id, or why it is not `class_`.
 
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
+    from hiergcn.explain.node import MethodShare, explain_node
+
     graph, model = training_graph(run, graph), run.model
     ordered, _ = _ordered(graph)
     order = pd.Index(model.ids).get_indexer(ordered.ids.astype(str))
@@ -324,35 +327,33 @@ def explain(
         class_=class_,
         top=top,
     )
-    methods = _method_shares(model, graph, explanation, device)
-    explanation = replace(explanation, by_labels=by_labels, method=model.explained.name, methods=methods)
-    row = run.table.set_index("id").loc[node.strip()]
-    promise = run.answers.promise
-    if run.target.kind == "classes":
-        return explanation if promise is None else replace(explanation, set=str(row["set"]), coverage=promise.coverage)
-    explanation = replace(explanation, predicted=f"{row['predicted']:g}", probability=None)
-    if promise is None or pd.isna(row["lower"]):
-        return explanation
-    return replace(explanation, set=f"{row['lower']:g} to {row['upper']:g}", coverage=promise.coverage)
-
-
-def _method_shares(model: Model, graph: Graph, explained: Explanation, device: str) -> tuple[MethodShare, ...]:
-    """Return the prediction of each method for the explained node; nothing if there is only one."""
-    row = int(np.flatnonzero(graph.ids.astype(str) == explained.id)[0])
+    row, n_outputs = int(np.flatnonzero(graph.ids.astype(str) == explanation.id)[0]), model.target.n_outputs
     totals: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
     for name, share, outputs in model.each_method(graph, device):
-        weight, total = totals.get(name, (0.0, np.zeros(model.target.n_outputs)))
+        weight, total = totals.get(name, (0.0, np.zeros(n_outputs)))
         totals[name] = (weight + share, total + share * outputs[row])
-    if len(totals) == 1:
-        return ()
-    if model.target.kind == "numbers":
-        return tuple(MethodShare(name, weight, f"{t[0] / weight:.6g}", None) for name, (weight, t) in totals.items())
-    names = model.target.names
-    class_ = names.index(explained.explained)
-    return tuple(
-        MethodShare(name, weight, names[int(total.argmax())], float(total[class_] / weight))
-        for name, (weight, total) in totals.items()
-    )
+    methods: tuple[MethodShare, ...] = ()  # the prediction of each method, if there are several
+    if len(totals) > 1 and model.target.kind == "numbers":
+        methods = tuple(MethodShare(name, w, f"{t[0] / w:.6g}", None) for name, (w, t) in totals.items())
+    elif len(totals) > 1:
+        names = model.target.names
+        class_number = names.index(explanation.explained)
+        methods = tuple(
+            MethodShare(name, w, names[int(t.argmax())], float(t[class_number] / w)) for name, (w, t) in totals.items()
+        )
+    explanation = replace(explanation, by_labels=by_labels, method=model.explained.name, methods=methods)
+    predicted = run.table.set_index("id").loc[node.strip()]
+    promise = run.answers.promise
+    if run.target.kind == "classes":
+        return (
+            explanation
+            if promise is None
+            else replace(explanation, set=str(predicted["set"]), coverage=promise.coverage)
+        )
+    explanation = replace(explanation, predicted=f"{predicted['predicted']:g}", probability=None)
+    if promise is None or pd.isna(predicted["lower"]):
+        return explanation
+    return replace(explanation, set=f"{predicted['lower']:g} to {predicted['upper']:g}", coverage=promise.coverage)
 
 
 def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
