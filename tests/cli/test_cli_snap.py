@@ -28,14 +28,10 @@ def snap_files(folder: Path) -> Path:
 FILES = ("email.txt.gz", "departments.txt.gz", "--label", "Department")
 
 
-def test_check(command: Command, snap_files: Path) -> None:
-    outcome = command("check", *FILES, "--no-estimate")
-    assert outcome.code == 0, outcome.err
-    assert "email.txt.gz: tab between columns, UTF-8, gzip, 2 comment lines" in outcome.out
-    assert "departments.txt.gz has the names of its columns in a comment: NodeId, Department" in outcome.out
-
-
-def test_fit_and_predict(command: Command, snap_files: Path) -> None:
+def test_check_fit_and_predict(command: Command, snap_files: Path) -> None:
+    checked = command("check", *FILES, "--no-estimate")
+    assert "email.txt.gz: tab between columns, UTF-8, gzip, 2 comment lines" in checked.out
+    assert "departments.txt.gz has the names of its columns in a comment: NodeId, Department" in checked.out
     fitted = command("fit", *FILES, "--seeds", 1, *FEW_EPOCHS, "--no-baselines", "--out", "run")
     assert fitted.code == 0, fitted.err
     assert pd.read_csv("run/predictions.csv")["id"].tolist() == list(range(N))
