@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from harness import environment, provenance, read_results, write_result, write_table
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.build import build_method

@@ -27,8 +27,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from harness import environment, peak_bytes, provenance, reset_peak, timed, write_result, write_table
-from hiergcn.coarsen import CoarsenConfig, coarsen
-from hiergcn.coarsen.reference import plain_coarsen
+from hiergcn.coarsening import CoarsenConfig, coarsen
+from hiergcn.coarsening.reference import plain_coarsen
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.graph import Graph
 

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from harness import environment, peak_bytes, provenance, reset_peak, write_result, write_table
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph
 

@@ -23,7 +23,7 @@ import duckdb
 import numpy as np
 
 from harness import HERE, environment, peak_bytes, provenance, write_table
-from hiergcn.coarsen.out_of_core import LevelSummary, coarsen_out_of_core
+from hiergcn.coarsening.out_of_core import LevelSummary, coarsen_out_of_core
 from hiergcn.files import written_whole
 
 NAME = "coarsening_out_of_core"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph import Graph, Split
 from hiergcn.model.levels import HierarchyTensors

@@ -37,7 +37,7 @@ def solved(nodes: int, degree: float) -> dict[str, Any]:
     import numpy as np
 
     from harness import peak_bytes, reset_peak
-    from hiergcn.coarsen.diffusion import Diffusion
+    from hiergcn.coarsening.diffusion import Diffusion
     from hiergcn.datasets import planted_graph
 
     graph = planted_graph(nodes, classes=CLASSES, degree=degree, features=0)

@@ -55,7 +55,7 @@ def trained(
     import torch
 
     from harness import peak_bytes, reset_peak
-    from hiergcn.coarsen import coarsen
+    from hiergcn.coarsening import coarsen
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.graph.task import Task

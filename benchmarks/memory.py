@@ -59,7 +59,7 @@ def fitted(nodes: int, degree: float, features: int, method: str, changes: dict[
     import torch
 
     from harness import peak_bytes, reset_peak
-    from hiergcn.coarsen import coarsen
+    from hiergcn.coarsening import coarsen
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.run.fit import fit

@@ -101,7 +101,7 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
     if device == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (int(MEMORY), int(MEMORY)))
         torch.set_num_threads(1)  # as `hiergcn` does
-    from hiergcn.coarsen import coarsen
+    from hiergcn.coarsening import coarsen
     from hiergcn.datasets import load_dataset
     from hiergcn.graph.task import Task
     from hiergcn.model.build import build_method

@@ -12,9 +12,9 @@ from typing import Any
 from first_use import CORA
 from harness import HERE, provenance, read_results
 from hiergcn.files import written_whole
-from hiergcn.report import axes
-from hiergcn.report.palette import FIRST, MUTED, SECOND, method_colour
-from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.reports import axes
+from hiergcn.reports.palette import FIRST, MUTED, SECOND, method_colour
+from hiergcn.reports.panels import Entry, Figure, Panel
 
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 PICTURES = PAGE.parent / "images" / "benchmarks"

@@ -25,7 +25,7 @@ from typing import Any
 import torch
 
 from harness import environment, provenance, write_result, write_table
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task

@@ -20,7 +20,7 @@ import torch
 
 import gpu_traffic
 from harness import environment, provenance, write_result, write_table
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.build import build_method

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.settings.methods import HGCNConfig
 
 WORD = 4  # bytes per float32

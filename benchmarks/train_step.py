@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from harness import environment, provenance, write_result, write_table
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from hiergcn import HGCN, HGCNConfig, HierarchyTensors, load_dataset
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 
 cora = load_dataset("cora")
 X = torch.tensor(cora.graph.features.toarray(), dtype=torch.float32)  # type: ignore[union-attr]

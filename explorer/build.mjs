@@ -2,7 +2,7 @@
 import { build } from "esbuild";
 import { writeFileSync } from "node:fs";
 
-const folder = "../src/hiergcn/report/static";
+const folder = "../src/hiergcn/reports/static";
 
 async function bundle(entry, name) {
   const built = await build({

@@ -1,4 +1,4 @@
-"""What `import hiergcn` offers: functions, configs, help; and packages that can be called."""
+"""What `import hiergcn` offers: functions, configs and help."""
 
 import inspect
 import subprocess
@@ -14,10 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks as checks
 
 import hiergcn
-import hiergcn.coarsen as coarsening
-import hiergcn.settings.coarsening as strategies
 from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier, NodeRegressor
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.datasets import planted_graph
 from hiergcn.datasets.planted import planted_numbers
 
@@ -43,27 +41,22 @@ def test_functions_and_configs_are_found_by_completion() -> None:
         assert first in ("data", "graph", "run", "path")
 
 
-def test_a_package_is_also_a_function(graph: Graph) -> None:
+def test_a_graph_is_coarsened(graph: Graph) -> None:
     found = hiergcn.coarsen(graph, levels=2)
     assert isinstance(found, Hierarchy)
     assert found.depth == 2
     assert hiergcn.coarsen(graph, 1, "random", seed=3).config.seed == 3
-    package = sys.modules["hiergcn.coarsen"]
-    assert package is coarsening
-    assert coarsening.Hierarchy is Hierarchy
-    assert strategies.CoarsenConfig is coarsening.CoarsenConfig is hiergcn.CoarsenConfig
 
 
-def test_import_is_instant_and_packages_are_callable_in_any_order() -> None:
+def test_import_is_instant_and_no_package_hides_a_function() -> None:
     code = (
         "import sys, hiergcn\n"
         "heavy = [name for name in ('numpy', 'torch', 'pandas', 'inspect') if name in sys.modules]\n"
-        "from hiergcn.coarsen import coarsen\n"
-        "import hiergcn.coarsen.multilevel as module\n"
-        "print(heavy, callable(hiergcn.coarsen), module.coarsen is coarsen, hiergcn.coarsen.coarsen is coarsen)\n"
+        "import hiergcn.comparison, hiergcn.coarsening, hiergcn.explanation, hiergcn.reports, hiergcn.advise.suggest\n"
+        f"print(heavy, {{getattr(hiergcn, name).__module__ for name in {FUNCTIONS}}})\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[] True True True\n"
+    assert done.stdout == "[] {'hiergcn.api'}\n"
 
 
 def test_from_fit_to_report(graph: Graph, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "hiergcn"
 ROOMS = (
-    *("version", "errors", "plugins", "files", "fragments", "settings", "compiled", "graph", "datasets", "coarsen"),
-    *("model", "evaluate", "explain", "advise", "workers", "train", "choose", "report", "run", "comparison"),
+    *("version", "errors", "plugins", "files", "fragments", "settings", "compiled", "graph", "datasets", "coarsening"),
+    *("model", "evaluate", "explanation", "advise", "workers", "train", "choose", "reports", "run", "comparison"),
     *("estimator", "api", "extend", "research", "cli", "__main__"),
 )
 WITHOUT_TORCH = ROOMS[: ROOMS.index("model")]

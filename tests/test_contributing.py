@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 USE = """
 from hiergcn import CoarsenConfig, load_dataset
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.run.fit import fit
 
 karate = load_dataset("karate")

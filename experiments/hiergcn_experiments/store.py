@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiergcn import InputError
-from hiergcn.coarsen import CoarsenConfig
+from hiergcn.coarsening import CoarsenConfig
 from hiergcn.datasets import Dataset
 from hiergcn.research import TrainConfig, config_class, environment, write_text, written_whole
 

@@ -1,4 +1,4 @@
-// Read the typed arrays that src/hiergcn/report/explorer.py packs into the page.
+// Read the typed arrays that src/hiergcn/reports/explorer.py packs into the page.
 
 export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array;
 

@@ -3,9 +3,7 @@
 Names are imported when first used, so that `import hiergcn` and `hiergcn --help` stay instant.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hiergcn.version import __version__
@@ -18,8 +16,8 @@ if TYPE_CHECKING:
     from hiergcn.api import load as load
     from hiergcn.api import report as report
     from hiergcn.api import suggest as suggest
-    from hiergcn.coarsen import Hierarchy as Hierarchy
-    from hiergcn.coarsen.node_table import node_table as node_table
+    from hiergcn.coarsening import Hierarchy as Hierarchy
+    from hiergcn.coarsening.node_table import node_table as node_table
     from hiergcn.datasets import load_dataset as load_dataset
     from hiergcn.datasets import planted_graph as planted_graph
     from hiergcn.errors import HierGCNError as HierGCNError
@@ -38,8 +36,8 @@ if TYPE_CHECKING:
     from hiergcn.settings.training import TrainConfig as TrainConfig
 
 _NAMES = {
-    "hiergcn.coarsen": ("Hierarchy",),
-    "hiergcn.coarsen.node_table": ("node_table",),
+    "hiergcn.coarsening": ("Hierarchy",),
+    "hiergcn.coarsening.node_table": ("node_table",),
     "hiergcn.datasets": ("load_dataset", "planted_graph"),
     "hiergcn.errors": ("HierGCNError", "InputError"),
     "hiergcn.estimator": ("HGCNClassifier", "NodeClassifier", "NodeRegressor"),
@@ -50,48 +48,15 @@ _NAMES = {
     "hiergcn.settings.methods": ("HGCNConfig", "HGCNPlusConfig"),
     "hiergcn.settings.registry": ("register_method",),
     "hiergcn.settings.training": ("TrainConfig",),
-    "hiergcn.api": ("compare", "fit", "load", "suggest"),
+    "hiergcn.api": ("coarsen", "compare", "explain", "fit", "load", "report", "suggest"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-_CALLABLE = ("coarsen", "explain", "report")
-"""Packages that are functions, too: `hiergcn.coarsen(graph)` coarsens, and `hiergcn.coarsen.Hierarchy` is a class."""
 
-__all__ = ["__version__", *sorted((*_HOME, *_CALLABLE))]
-
-
-class _CallablePackage(ModuleType):
-    """A package that is called as the function of the same name in `hiergcn.api`."""
-
-    @property
-    def _function(self) -> Any:
-        return getattr(import_module("hiergcn.api"), self.__name__.rpartition(".")[2])
-
-    @property
-    def __signature__(self) -> Any:
-        import inspect
-
-        return inspect.signature(self._function)
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        return self._function(*args, **keywords)
-
-
-class _Package(ModuleType):
-    """`hiergcn` itself: Python sets each imported package as an attribute, and some of them become callable then."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in _CALLABLE and isinstance(value, ModuleType):
-            value.__class__ = _CallablePackage
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
+__all__ = ["__version__", *sorted(_HOME)]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _CALLABLE:
-        return import_module(f"hiergcn.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'hiergcn' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -19,11 +19,11 @@ from hiergcn.graph import Graph, Split
 if TYPE_CHECKING:  # each function imports what it needs
     import pandas as pd
 
-    from hiergcn.coarsen import Hierarchy
+    from hiergcn.coarsening import Hierarchy
     from hiergcn.comparison.method_scores import Comparison
     from hiergcn.datasets import Dataset
     from hiergcn.estimator import NodeClassifier, NodeRegressor
-    from hiergcn.explain.node import Explanation
+    from hiergcn.explanation.node import Explanation
     from hiergcn.run.run import Run
     from hiergcn.settings.coarsening import Strategy
 
@@ -149,7 +149,7 @@ def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **
         strategy: `hgcn`, the paper's, another name (`hiergcn.settings.coarsening_names()`), or a function.
         config: other settings of `CoarsenConfig`.
     """
-    from hiergcn.coarsen.multilevel import coarsen as make_hierarchy
+    from hiergcn.coarsening.multilevel import coarsen as make_hierarchy
     from hiergcn.settings.coarsening import CoarsenConfig
 
     own = _read(graph)[0] if isinstance(graph, str) else graph

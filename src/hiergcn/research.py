@@ -1,14 +1,14 @@
 """What experiments are made of: settings, splits, training, scores, paired tests, charts and workers.
 
-`hiergcn-experiments` uses this package through the public names of `hiergcn`, `hiergcn.datasets`, `hiergcn.coarsen`,
+`hiergcn-experiments` uses this package through the public names of `hiergcn`, `hiergcn.datasets`, `hiergcn.coarsening`,
 `hiergcn.cli`, `hiergcn.extend` and this module alone.
 """
 
 from hiergcn.advise.doubtful import averaged, find_doubts
 from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
 from hiergcn.choose.portfolio import PORTFOLIO
-from hiergcn.coarsen.diffusion import Diffusion
-from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.coarsening.diffusion import Diffusion
+from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import Summary, evaluate_test, metrics_for, result_key
 from hiergcn.evaluate.paired import (
@@ -24,9 +24,9 @@ from hiergcn.evaluate.report import evaluate_sets
 from hiergcn.files import write_text, written_whole
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.model.build import build_method
-from hiergcn.report import axes
-from hiergcn.report.axes import Axis
-from hiergcn.report.palette import (
+from hiergcn.reports import axes
+from hiergcn.reports.axes import Axis
+from hiergcn.reports.palette import (
     AMBER,
     BLUE,
     CLASS_COLOURS,
@@ -44,8 +44,8 @@ from hiergcn.report.palette import (
     VIOLET,
     method_colour,
 )
-from hiergcn.report.panels import Entry, Figure, Panel
-from hiergcn.report.template import rendered, script
+from hiergcn.reports.panels import Entry, Figure, Panel
+from hiergcn.reports.template import rendered, script
 from hiergcn.run.fit import fit
 from hiergcn.run.run import Run
 from hiergcn.settings.registry import config_class, method_title

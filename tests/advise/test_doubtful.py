@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from hiergcn import Graph, planted_graph
 from hiergcn.advise import doubtful
 from hiergcn.advise.doubtful import FEWEST, averaged, find_doubts
-from hiergcn.coarsen.diffusion import folds
+from hiergcn.coarsening.diffusion import folds
 
 CLASSES = 4
 

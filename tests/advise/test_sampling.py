@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from hiergcn.advise import suggest as sampling
 from hiergcn.advise.suggest import DEPTH, comparable_features, split_groups, spread_sample
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.graph import Graph
 
 

@@ -8,7 +8,7 @@ import pytest
 import hiergcn
 from hiergcn import Graph, InputError, planted_graph, suggest
 from hiergcn.advise.suggest import suggested_nodes
-from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.coarsening.diffusion import Diffusion
 
 
 @pytest.fixture(scope="module")

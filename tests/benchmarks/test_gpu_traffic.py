@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from gpu_traffic import epoch_words, feature_words, needed, output_words, whole
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.settings.methods import HGCNConfig
 from roofline import entries_with_loops

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.settings.methods import HGCNConfig
 from roofline import Machine, Work, hgcn_work
 

@@ -15,7 +15,7 @@ from hiergcn.choose.adapt import (
     NODES_PER_CLASS_LARGE,
     choose_settings,
 )
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import list_datasets, load_dataset, planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import profile_graph, scaling_for

@@ -7,7 +7,7 @@ import pytest
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.run.fit import draw_split

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from cli_shell import Command, N
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from cli_shell import FEW_EPOCHS, Command
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 
 FIT = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 1, "--no-baselines")
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from coarsen_graphs import real_graph
 
-from hiergcn.coarsen import CoarsenConfig, Level, coarsen
+from hiergcn.coarsening import CoarsenConfig, Level, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 

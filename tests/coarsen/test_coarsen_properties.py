@@ -9,9 +9,9 @@ from coarsen_graphs import integer_graphs, real_graph, real_graphs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen, strategy_names
-from hiergcn.coarsen.equivalence import equivalence_classes, neighbour_hashes
-from hiergcn.coarsen.reference import plain_coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen, strategy_names
+from hiergcn.coarsening.equivalence import equivalence_classes, neighbour_hashes
+from hiergcn.coarsening.reference import plain_coarsen
 from hiergcn.compiled.csr import Rows, rows_of
 
 CONFIGS = [

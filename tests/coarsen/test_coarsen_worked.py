@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 from coarsen_graphs import Edge, graph_of
 
-from hiergcn.coarsen import CoarsenConfig, coarsen
-from hiergcn.coarsen.contraction import number_groups
-from hiergcn.coarsen.groupings import group_hgcn
+from hiergcn.coarsening import CoarsenConfig, coarsen
+from hiergcn.coarsening.contraction import number_groups
+from hiergcn.coarsening.groupings import group_hgcn
 
 A, B, C, D, E = range(5)
 TOY: list[Edge] = [(A, B, 1), (A, D, 4), (A, C, 1), (A, E, 2), (C, E, 3)]

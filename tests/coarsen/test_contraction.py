@@ -5,9 +5,9 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsen import contraction, matching
-from hiergcn.coarsen.contraction import contract
-from hiergcn.coarsen.matching import match_most_similar
+from hiergcn.coarsening import contraction, matching
+from hiergcn.coarsening.contraction import contract
+from hiergcn.coarsening.matching import match_most_similar
 from hiergcn.compiled.csr import Rows, matrix_of, rows_of
 
 

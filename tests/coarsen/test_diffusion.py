@@ -9,8 +9,8 @@ from coarsen_graphs import graph_of, real_graph
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from hiergcn.coarsen import coarsen, diffusion
-from hiergcn.coarsen.diffusion import FOLDS, Diffusion, conjugate_gradients, folds
+from hiergcn.coarsening import coarsen, diffusion
+from hiergcn.coarsening.diffusion import FOLDS, Diffusion, conjugate_gradients, folds
 
 
 def dense_harmonic(adjacency: sp.csr_array, nodes: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:

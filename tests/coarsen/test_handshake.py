@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from coarsen_graphs import graph_of, integer_graphs
 from hypothesis import given, settings
 
-from hiergcn.coarsen import CoarsenConfig, coarsen
-from hiergcn.coarsen.handshake import group_handshake, hash32
-from hiergcn.coarsen.out_of_core import LevelSummary, coarsen_out_of_core
+from hiergcn.coarsening import CoarsenConfig, coarsen
+from hiergcn.coarsening.handshake import group_handshake, hash32
+from hiergcn.coarsening.out_of_core import LevelSummary, coarsen_out_of_core
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 

@@ -9,7 +9,7 @@ import pytest
 from coarsen_graphs import graph_of, real_graph
 from test_coarsen_properties import assert_same
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, Level, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, Level, coarsen
 from hiergcn.errors import InputError, UnwritableError
 
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 
 
 def test_a_ring_of_nine_becomes_five_or_six() -> None:

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn import Graph, InputError, Split, node_table
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 
 

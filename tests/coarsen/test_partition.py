@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsen import Hierarchy, coarsen
-from hiergcn.coarsen.partition import SLACK, Part, part_labels, restrict
+from hiergcn.coarsening import Hierarchy, coarsen
+from hiergcn.coarsening.partition import SLACK, Part, part_labels, restrict
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 

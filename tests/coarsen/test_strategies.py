@@ -9,8 +9,8 @@ from coarsen_graphs import Edge, graph_of, integer_graphs, real_graph
 from hypothesis import given, settings
 from scipy.sparse.csgraph import connected_components
 
-from hiergcn.coarsen import CoarsenConfig, coarsen, register_strategy, strategy_names
-from hiergcn.coarsen.groupings import group_heavy_edge
+from hiergcn.coarsening import CoarsenConfig, coarsen, register_strategy, strategy_names
+from hiergcn.coarsening.groupings import group_heavy_edge
 from hiergcn.errors import InputError
 from hiergcn.settings.coarsening import _STRATEGIES, strategy_name
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.comparison.compare import compare, describe_splits
 from hiergcn.comparison.method_scores import (
     CompareEvent,

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.comparison.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsen import CoarsenConfig, coarsen
+from hiergcn.coarsening import CoarsenConfig, coarsen
 from hiergcn.compiled.csr import rows_of
 from hiergcn.compiled.jit import Kernel, kernel, mix
 from hiergcn.datasets.planted import planted_graph

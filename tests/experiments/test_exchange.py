@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features
 from hiergcn_experiments.methods.exchange import ExchangeConfig, ExchangeHGCN, ExchangeMethod

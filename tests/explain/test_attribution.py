@@ -8,10 +8,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.explain.attribution import CLOSE, attribute, attribute_labels
+from hiergcn.explanation.attribution import CLOSE, attribute, attribute_labels
 from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
-from hiergcn.explain.votes import Votes, votes
+from hiergcn.explanation.votes import Votes, votes
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPMethod
 from hiergcn.model.ensemble import Ensemble

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.estimator import HGCNClassifier

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod

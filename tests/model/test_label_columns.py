@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.preprocessing import normalize
 
-from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

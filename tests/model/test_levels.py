@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from hiergcn import planted_graph
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
 from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dropout import RowSubset

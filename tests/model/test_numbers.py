@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen.diffusion import Diffusion, folds
+from hiergcn.coarsening.diffusion import Diffusion, folds
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

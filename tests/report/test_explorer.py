@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
-from hiergcn.report import explorer
-from hiergcn.report.explorer import ExplorerData
-from hiergcn.report.figures import principal_components
-from hiergcn.report.tree_layout import Tree, layout
+from hiergcn.reports import explorer
+from hiergcn.reports.explorer import ExplorerData
+from hiergcn.reports.figures import principal_components
+from hiergcn.reports.tree_layout import Tree, layout
 from hiergcn.run.fit import fit
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for

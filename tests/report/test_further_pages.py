@@ -18,7 +18,7 @@ from hiergcn.comparison.method_scores import write_comparison
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
-from hiergcn.report import explorer
+from hiergcn.reports import explorer
 from hiergcn.run.fit import fit
 from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
 from hiergcn.run.run import Run

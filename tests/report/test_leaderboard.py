@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from hiergcn.evaluate.metrics import accuracy_interval
-from hiergcn.report.headline import headline, title_of
-from hiergcn.report.leaderboard import board_of
+from hiergcn.reports.headline import headline, title_of
+from hiergcn.reports.leaderboard import board_of
 
 
 def accuracy(mean: float) -> dict[str, Any]:

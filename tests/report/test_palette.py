@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hiergcn.report.palette import (
+from hiergcn.reports.palette import (
     CLASS_COLOURS,
     METHOD_COLOURS,
     OTHER,

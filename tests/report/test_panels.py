@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 
 from hiergcn.errors import UnwritableError
-from hiergcn.report import axes
-from hiergcn.report.marks import PlotColumn, mark
-from hiergcn.report.palette import FIRST
-from hiergcn.report.panels import Entry, Figure, Panel
+from hiergcn.reports import axes
+from hiergcn.reports.marks import PlotColumn, mark
+from hiergcn.reports.palette import FIRST
+from hiergcn.reports.panels import Entry, Figure, Panel
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from hiergcn.datasets import planted_graph
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.graph import Graph, Split
-from hiergcn.report.classes import class_order
-from hiergcn.report.figures import curves_figure, reliability_figure
-from hiergcn.report.panels import Figure
-from hiergcn.report.still import LETTER, SIZE, class_map
+from hiergcn.reports.classes import class_order
+from hiergcn.reports.figures import curves_figure, reliability_figure
+from hiergcn.reports.panels import Figure
+from hiergcn.reports.still import LETTER, SIZE, class_map
 from hiergcn.run.fit import fit
 from hiergcn.run.out_folder import write_manifest
 from hiergcn.run.run import Run
@@ -244,7 +244,7 @@ def test_a_result_in_memory_gives_the_page_of_its_folder(
     def refuse(*_: Any) -> None:
         raise AssertionError("the hierarchy is at hand and must not be made again")
 
-    monkeypatch.setattr("hiergcn.coarsen.hierarchy.Hierarchy.load", refuse)
+    monkeypatch.setattr("hiergcn.coarsening.hierarchy.Hierarchy.load", refuse)
     from_memory = result.from_source(saved.config["source"]).at(run).write_page().read_text(encoding="utf-8")
     assert from_memory == from_folder
     assert not [path for path in run.iterdir() if path.name.startswith(".")]
@@ -304,6 +304,6 @@ def test_the_training_loss_is_per_node_and_network(loss: str, tmp_path: Path, mo
         drawn.append(history["train_loss"] / loss_terms)
         return curves_figure(history, selected_seed, best_epoch, loss_terms)
 
-    monkeypatch.setattr("hiergcn.report.figures.curves_figure", recorded)
+    monkeypatch.setattr("hiergcn.reports.figures.curves_figure", recorded)
     Run.load(tmp_path / "run").write_page()
     assert float(drawn[0].iloc[0]) == pytest.approx(np.log(4), rel=0.1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hiergcn.report.template import signed, with_code
+from hiergcn.reports.template import signed, with_code
 
 
 @pytest.mark.parametrize(

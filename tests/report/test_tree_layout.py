@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset
-from hiergcn.report.tree_layout import OVERVIEW, RADIUS, Positions, Tree, _by_forces, layout
+from hiergcn.reports.tree_layout import OVERVIEW, RADIUS, Positions, Tree, _by_forces, layout
 
 
 @pytest.fixture(scope="module")

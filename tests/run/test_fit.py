@@ -14,12 +14,12 @@ from rich.console import Console
 
 from hiergcn.choose.adapt import MOST_LEVELS, choose_settings
 from hiergcn.cli.summary import print_summary
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
-from hiergcn.report.leaderboard import Row
+from hiergcn.reports.leaderboard import Row
 from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for

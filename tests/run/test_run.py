@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, NodeClassifier
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.run.run import Run
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hiergcn.coarsen import CoarsenConfig
+from hiergcn.coarsening import CoarsenConfig
 from hiergcn.errors import InputError
 from hiergcn.settings.fields import Setting
 from hiergcn.settings.methods import HGCNConfig

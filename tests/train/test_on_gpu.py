@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
@@ -132,7 +132,7 @@ def test_a_small_graph_does_not_import_triton() -> None:
 import sys
 import torch
 from hiergcn import planted_graph
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.build import build_method

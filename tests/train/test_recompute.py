@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

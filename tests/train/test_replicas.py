@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

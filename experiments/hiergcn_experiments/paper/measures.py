@@ -14,7 +14,7 @@ import torch
 from scipy.sparse.csgraph import dijkstra
 
 from hiergcn import Graph, InputError, Split
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.errors import MissingPackageError
 from hiergcn.research import (

@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
 from hiergcn import Graph, HierGCNError, Split
-from hiergcn.coarsen import coarsen
+from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.graph import canonical_order
 from hiergcn.research import (

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from hiergcn.advise.suggest import comparable_features, leading_directions
-from hiergcn.coarsen import Hierarchy
-from hiergcn.coarsen.diffusion import folds
+from hiergcn.coarsening import Hierarchy
+from hiergcn.coarsening.diffusion import folds
 from hiergcn.errors import InputError
 from hiergcn.evaluate.combination import combination_weights
-from hiergcn.explain.votes import Votes
+from hiergcn.explanation.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features
 from hiergcn.model.ops.sparse import normalised_adjacency, symmetrically_normalised

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from hiergcn.advise.doubtful import judged_by_edges
-from hiergcn.coarsen.diffusion import folds
+from hiergcn.coarsening.diffusion import folds
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import WORDS, scaling_for
 

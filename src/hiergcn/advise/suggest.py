@@ -24,7 +24,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.compiled.csr import Int64s
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, WORDS, GraphProfile, profile_graph, scaling_for
 from hiergcn.settings.coarsening import CoarsenConfig

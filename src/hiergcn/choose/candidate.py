@@ -11,7 +11,7 @@ import torch
 
 from hiergcn.choose.budget import Budget
 from hiergcn.choose.portfolio import Entry, Standing
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph import Graph, Split

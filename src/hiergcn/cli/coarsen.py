@@ -53,7 +53,7 @@ def coarsen(
     if engine == "duckdb":
         if nodes is not None or strategy not in (None, "handshake"):
             raise InputError("Engine duckdb takes edges alone and the strategy handshake; leave out the others.")
-        from hiergcn.coarsen.out_of_core import LevelSummary, coarsen_out_of_core
+        from hiergcn.coarsening.out_of_core import LevelSummary, coarsen_out_of_core
 
         def on_level(number: int, level: LevelSummary) -> None:
             sizes = f"{level.nodes:,} nodes, {level.edges:,} edges"
@@ -62,9 +62,9 @@ def coarsen(
         sizes = [tuple(level) for level in coarsen_out_of_core(data, levels, out, memory=memory, on_level=on_level)]
         name, strategy, seconds = source.name, "handshake", time.perf_counter() - began
     else:
-        from hiergcn.coarsen import CoarsenConfig
-        from hiergcn.coarsen import coarsen as make_hierarchy
-        from hiergcn.coarsen.storage import ENDINGS, write_levels
+        from hiergcn.coarsening import CoarsenConfig
+        from hiergcn.coarsening import coarsen as make_hierarchy
+        from hiergcn.coarsening.storage import ENDINGS, write_levels
 
         if out is not None and out.suffix not in ENDINGS:
             raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}.")

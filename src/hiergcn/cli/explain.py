@@ -13,7 +13,7 @@ from hiergcn.cli.terminal import console, percent, print_table, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hiergcn.explain.node import Explanation
+    from hiergcn.explanation.node import Explanation
 
 SHOWN_LETTERS = 40
 SHOWN = 8  # members of a hyper-node; the JSON file has more

@@ -11,8 +11,8 @@ from hiergcn.cli.terminal import duration, percent, print_table, printable, warn
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.conformal import describe_intervals, describe_sets
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, metrics_for
-from hiergcn.report.headline import doubt_caution, headline
-from hiergcn.report.leaderboard import Board, Row, board_of
+from hiergcn.reports.headline import doubt_caution, headline
+from hiergcn.reports.leaderboard import Board, Row, board_of
 from hiergcn.run.run import Run
 
 _FILES = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.comparison.method_scores import (
     Comparison,
     MethodDone,

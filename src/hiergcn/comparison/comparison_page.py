@@ -13,12 +13,12 @@ from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import write_text
 from hiergcn.graph.split import PUBLIC
-from hiergcn.report import axes
-from hiergcn.report.headline import title_of
-from hiergcn.report.marks import PlotColumn
-from hiergcn.report.palette import FIRST, INK, MUTED, SECOND, method_colour
-from hiergcn.report.panels import Entry, Figure, Panel, legend_html
-from hiergcn.report.template import mean_and_std, rendered, script, settings_rows
+from hiergcn.reports import axes
+from hiergcn.reports.headline import title_of
+from hiergcn.reports.marks import PlotColumn
+from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND, method_colour
+from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
+from hiergcn.reports.template import mean_and_std, rendered, script, settings_rows
 from hiergcn.settings.registry import method_names, method_title
 
 MAX_DOTS = 200

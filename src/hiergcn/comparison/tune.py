@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split

@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from hiergcn.choose.adapt import PRESET as ADAPTED
 from hiergcn.choose.portfolio import check_settings
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.explain.node import Explanation
+from hiergcn.explanation.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
 from hiergcn.run.fit import check_graph, fit, own_split

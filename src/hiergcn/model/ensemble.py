@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod, mean_logits

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse import SparseMatrix

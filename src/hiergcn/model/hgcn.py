@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.features import feature_tensor
@@ -99,7 +99,7 @@ class HGCN(NodeModel):
     """The network over one hierarchy of L levels: L coarsening layers, L refining layers and an output layer.
 
     Args:
-        hierarchy: the levels as tensors of a hierarchy that `hiergcn.coarsen` made; `.to(device)` moves them, too.
+        hierarchy: the levels as tensors of a hierarchy that `hiergcn.coarsening` made; `.to(device)` moves them, too.
         n_features: columns of the features, dense or sparse CSR, that `forward` takes.
         n_classes: columns of the logits that it returns.
         config: the settings; those of the paper by default.

@@ -24,8 +24,8 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen import Hierarchy
-from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.coarsening import Hierarchy
+from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.structure import SURROUNDINGS, surroundings

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.model.ops.dropout import RowSubset
 from hiergcn.model.ops.replicas import nodes_first
 from hiergcn.model.ops.sparse import SparseMatrix, linear_map, normalised_adjacency

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.target import Kind
 from hiergcn.graph.task import Task
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory

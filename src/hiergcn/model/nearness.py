@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
 from hiergcn.graph.task import Task

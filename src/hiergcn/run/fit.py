@@ -18,16 +18,16 @@ from hiergcn.advise.suggest import DEPTH, page_suggestions
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.auto import Automatic, choose
 from hiergcn.choose.candidate import Trained
-from hiergcn.coarsen import CoarsenConfig, Hierarchy
+from hiergcn.coarsening import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
 from hiergcn.evaluate.metrics import evaluate_part, evaluate_test, result_key
 from hiergcn.evaluate.report import evaluate
-from hiergcn.explain.votes import MOST_EDGES, votes
+from hiergcn.explanation.votes import MOST_EDGES, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
-from hiergcn.report.leaderboard import Row
+from hiergcn.reports.leaderboard import Row
 from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
 from hiergcn.run.predict import Member
 from hiergcn.run.run import Run

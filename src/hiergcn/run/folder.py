@@ -23,9 +23,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.explain.votes import Votes
+from hiergcn.explanation.votes import Votes
 from hiergcn.files import DAMAGED_ARRAYS, DIGITS, unescaped, write_csv
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest

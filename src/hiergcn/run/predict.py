@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph import Graph
@@ -28,8 +28,8 @@ from hiergcn.train.seeds import turn_of
 from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
-    from hiergcn.explain.attribution import Attribution
-    from hiergcn.explain.node import Explanation
+    from hiergcn.explanation.attribution import Attribution
+    from hiergcn.explanation.node import Explanation
     from hiergcn.run.run import Run
 
 MIN_KNOWN_NODES = 0.5
@@ -234,7 +234,7 @@ class Model:
         features or their principal components are rewritten to start from the features; scores are those before
         `prediction_balance`.
         """
-        from hiergcn.explain.attribution import attribute, attribute_labels
+        from hiergcn.explanation.attribution import attribute, attribute_labels
         from hiergcn.model.baselines.base import LabelModel
         from hiergcn.model.ensemble import first_member_weights
         from hiergcn.model.plus.components import Components, ThroughComponents
@@ -308,7 +308,7 @@ def explain(
 
     The graph is the training graph; `top` is the number of nodes and features to list.
     """
-    from hiergcn.explain.node import MethodShare, explain_node
+    from hiergcn.explanation.node import MethodShare, explain_node
 
     graph, model = training_graph(run, graph), run.model
     ordered, _ = _ordered(graph)

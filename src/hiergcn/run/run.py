@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from hiergcn.coarsen import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import PartReport, metrics_for, result_key
 from hiergcn.evaluate.report import Answers
-from hiergcn.explain.votes import Votes
+from hiergcn.explanation.votes import Votes
 from hiergcn.files import write_text
 from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
@@ -23,7 +23,7 @@ from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.target import Classes, Numbers, Scale, Target
-from hiergcn.report.leaderboard import Leaderboard, Row, part_report, score_text
+from hiergcn.reports.leaderboard import Leaderboard, Row, part_report, score_text
 from hiergcn.run import folder
 from hiergcn.run.predict import Member, Model
 from hiergcn.settings.settings import Settings
@@ -113,7 +113,7 @@ class Run:
 
     def page(self) -> str:
         """Return the page of the run as HTML."""
-        from hiergcn.report.run_page import render
+        from hiergcn.reports.run_page import render
 
         try:
             return render(self)

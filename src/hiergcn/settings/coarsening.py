@@ -38,7 +38,7 @@ class Strategy(Protocol):
 S = TypeVar("S", bound=Strategy)
 
 _STRATEGIES: dict[str, Strategy] = {}
-_HOME = "hiergcn.coarsen"  # registers ours when it is imported, which settings alone do not need
+_HOME = "hiergcn.coarsening"  # registers ours when it is imported, which settings alone do not need
 
 
 def register_strategy(name: str) -> Callable[[S], S]:

@@ -19,8 +19,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
-from hiergcn.coarsen.partition import part_labels, restrict
+from hiergcn.coarsening import Hierarchy
+from hiergcn.coarsening.partition import part_labels, restrict
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from hiergcn.coarsen import Hierarchy
+    from hiergcn.coarsening import Hierarchy
     from hiergcn.graph import Split
     from hiergcn.settings.settings import ChosenSettings
     from hiergcn.train.loop import SeedOutcome

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hiergcn.coarsen.diffusion import folds
+from hiergcn.coarsening.diffusion import folds
 from hiergcn.errors import HierGCNError
 from hiergcn.graph import Split
 from hiergcn.settings.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features

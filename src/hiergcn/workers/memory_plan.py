@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
 from hiergcn.model.build import build_method

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsen.diffusion import Diffusion
+from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task

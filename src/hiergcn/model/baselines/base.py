@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.features import feature_tensor
 from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory

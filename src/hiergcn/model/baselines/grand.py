@@ -34,7 +34,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.baselines.grand_passes import passes_at_once

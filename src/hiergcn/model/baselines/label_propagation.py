@@ -16,7 +16,7 @@ of each: the expected value, if every value were a class. The constant, which us
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen.diffusion import Diffusion, label_columns
+from hiergcn.coarsening.diffusion import Diffusion, label_columns
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel, nothing_known
 from hiergcn.model.method import Features, Labelled, Prepared

@@ -27,7 +27,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, passes_memory, smoothed_features
 from hiergcn.model.memory_cost import MemoryPlan, Workload

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.model.baselines.grand import mixed_order
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from hiergcn.report.marks import number
-from hiergcn.report.palette import INK, PAPER
-from hiergcn.report.tree_layout import RADIUS, Positions, Tree
+from hiergcn.reports.marks import number
+from hiergcn.reports.palette import INK, PAPER
+from hiergcn.reports.tree_layout import RADIUS, Positions, Tree
 
 SIZE = 600
 PICTURE_PANELS = 3

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, accuracy_interval, metrics_for, result_key
 from hiergcn.fragments import duration, percent, sentence, table
-from hiergcn.report.template import in_percent, in_seconds, mean_and_std, signed
+from hiergcn.reports.template import in_percent, in_seconds, mean_and_std, signed
 from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO
 
@@ -266,10 +266,10 @@ class Board:
 
     def plots(self) -> "tuple[Markup, list[Markup], Markup]":
         """Return the head of the column of plots, its cells row by row, and its legend."""
-        from hiergcn.report import axes
-        from hiergcn.report.marks import PlotColumn
-        from hiergcn.report.palette import INK, MUTED, method_colour
-        from hiergcn.report.panels import Entry, legend_html
+        from hiergcn.reports import axes
+        from hiergcn.reports.marks import PlotColumn
+        from hiergcn.reports.palette import INK, MUTED, method_colour
+        from hiergcn.reports.panels import Entry, legend_html
 
         title, unit, text, _, least = MEASURES[self.metric]
         classes = self.metric == "accuracy"  # numbers have neither an interval nor a mark for each seed

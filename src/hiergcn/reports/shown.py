@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import pandas as pd
 from numpy.typing import NDArray
 
-from hiergcn.coarsen import Hierarchy
-from hiergcn.explain.votes import Votes
+from hiergcn.coarsening import Hierarchy
+from hiergcn.explanation.votes import Votes
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.settings.settings import Settings
 

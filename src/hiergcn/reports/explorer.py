@@ -18,11 +18,11 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.compiled.jit import kernel
-from hiergcn.report.classes import class_order
-from hiergcn.report.figures import principal_components, value_ends, value_names
-from hiergcn.report.headline import UNSURE
-from hiergcn.report.shown import ShownRun, evaluated_parts
-from hiergcn.report.tree_layout import RADIUS, Positions, Tree
+from hiergcn.reports.classes import class_order
+from hiergcn.reports.figures import principal_components, value_ends, value_names
+from hiergcn.reports.headline import UNSURE
+from hiergcn.reports.shown import ShownRun, evaluated_parts
+from hiergcn.reports.tree_layout import RADIUS, Positions, Tree
 
 WHOLE_EDGES = 150_000
 LARGE = 200_000

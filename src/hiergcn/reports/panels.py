@@ -15,10 +15,10 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from hiergcn.files import write_text
-from hiergcn.report import marks
-from hiergcn.report.axes import Axis
-from hiergcn.report.marks import Shape, number
-from hiergcn.report.palette import INK, LINE, MUTED, light
+from hiergcn.reports import marks
+from hiergcn.reports.axes import Axis
+from hiergcn.reports.marks import Shape, number
+from hiergcn.reports.palette import INK, LINE, MUTED, light
 
 LETTER = 6.7
 """Mean width of a letter in pixels, of the 12 pixels high text of charts."""

@@ -7,7 +7,7 @@ from it to the other. Sizes are counted for a sample of nodes. Without coarsenin
 
 import numpy as np
 
-from hiergcn.coarsen.hierarchy import Hierarchy
+from hiergcn.coarsening.hierarchy import Hierarchy
 from hiergcn.compiled.csr import Int64s, rows_of
 from hiergcn.graph.neighbourhoods import count_marks, sampled_marks, spread_marks
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen.contraction import contract, group_sums, number_groups
-from hiergcn.coarsen.hierarchy import Hierarchy, Level
+from hiergcn.coarsening.contraction import contract, group_sums, number_groups
+from hiergcn.coarsening.hierarchy import Hierarchy, Level
 from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph

@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen.hierarchy import Hierarchy, Level
+from hiergcn.coarsening.hierarchy import Hierarchy, Level
 from hiergcn.compiled.csr import Int32s, Int64s
 from hiergcn.settings.coarsening import CoarsenConfig
 

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hiergcn.coarsen.handshake import ROUNDS
+from hiergcn.coarsening.handshake import ROUNDS
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns
@@ -61,7 +61,7 @@ def coarsen_out_of_core(
         raise InputError(f"{out}: DuckDB writes {' or '.join(ENDINGS)}; give a name that ends so.")
     if memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", memory):
         raise InputError(f"--memory {memory} is not a size; give one such as 8GB or 500MB.")
-    text = resources.files("hiergcn.coarsen").joinpath("handshake.sql").read_text(encoding="utf-8")
+    text = resources.files("hiergcn.coarsening").joinpath("handshake.sql").read_text(encoding="utf-8")
     _, *parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
     queries = dict(zip(parts[::2], parts[1::2], strict=True))
     parent = scratch or (out.absolute().parent if out is not None else None)

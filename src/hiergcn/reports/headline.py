@@ -11,10 +11,10 @@ from hiergcn.advise.doubtful import caution
 from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.conformal import describe_intervals
 from hiergcn.evaluate.metrics import accuracy_interval
-from hiergcn.report.classes import Classes
-from hiergcn.report.leaderboard import Board
-from hiergcn.report.shown import ShownRun
-from hiergcn.report.template import mean_and_std
+from hiergcn.reports.classes import Classes
+from hiergcn.reports.leaderboard import Board
+from hiergcn.reports.shown import ShownRun
+from hiergcn.reports.template import mean_and_std
 from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO
 

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.hierarchy import Hierarchy, Level
-from hiergcn.coarsen.multilevel import first_level, next_level
+from hiergcn.coarsening.hierarchy import Hierarchy, Level
+from hiergcn.coarsening.multilevel import first_level, next_level
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
 from hiergcn.files import DAMAGED_ARRAYS, write_csv, written_whole

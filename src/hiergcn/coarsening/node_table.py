@@ -8,8 +8,8 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from hiergcn.coarsen.diffusion import Diffusion
-from hiergcn.coarsen.multilevel import coarsen
+from hiergcn.coarsening.diffusion import Diffusion
+from hiergcn.coarsening.multilevel import coarsen
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables.feature_columns import unnamed

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen import CoarsenConfig, Hierarchy, coarsen
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

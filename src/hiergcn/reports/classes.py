@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from hiergcn.report import axes
-from hiergcn.report.marks import PlotColumn
-from hiergcn.report.palette import FIRST, INK, MUTED, SECOND
-from hiergcn.report.panels import Entry, legend_html
-from hiergcn.report.shown import ShownRun, evaluated_parts
+from hiergcn.reports import axes
+from hiergcn.reports.marks import PlotColumn
+from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND
+from hiergcn.reports.panels import Entry, legend_html
+from hiergcn.reports.shown import ShownRun, evaluated_parts
 
 MANY = 20
 """With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsen.contraction import group_sums
+from hiergcn.coarsening.contraction import group_sums
 from hiergcn.compiled.csr import Int32s, Int64s, frozen, is_one_number
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
@@ -170,14 +170,14 @@ class Hierarchy:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the hierarchy as an npz file (see `storage`)."""
-        from hiergcn.coarsen.storage import save_hierarchy
+        from hiergcn.coarsening.storage import save_hierarchy
 
         save_hierarchy(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Hierarchy":
         """Read a hierarchy that `save` wrote; it is the same to the last bit."""
-        from hiergcn.coarsen.storage import load_hierarchy
+        from hiergcn.coarsening.storage import load_hierarchy
 
         return load_hierarchy(path)
 

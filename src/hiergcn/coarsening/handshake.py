@@ -17,7 +17,7 @@ ascending order. Two nodes choose the same one with a probability of |N_i ∩ N_
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen.matching import UNBOUNDED, weight_bound
+from hiergcn.coarsening.matching import UNBOUNDED, weight_bound
 from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows, rows_of
 from hiergcn.compiled.jit import even_ranges, kernel, run_over
 from hiergcn.settings.coarsening import CoarsenConfig, register_strategy

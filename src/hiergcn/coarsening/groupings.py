@@ -8,9 +8,9 @@ Two-hop: LaSalle et al., Improving graph partitioning for modern graphs and arch
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsen.contraction import group_members
-from hiergcn.coarsen.equivalence import equivalence_classes, equivalence_groups, neighbour_hashes
-from hiergcn.coarsen.matching import UNBOUNDED, match_most_similar, visiting_order, weight_bound
+from hiergcn.coarsening.contraction import group_members
+from hiergcn.coarsening.equivalence import equivalence_classes, equivalence_groups, neighbour_hashes
+from hiergcn.coarsening.matching import UNBOUNDED, match_most_similar, visiting_order, weight_bound
 from hiergcn.compiled.csr import Bools, Int32s, Int64s, frozen, rows_of
 from hiergcn.compiled.jit import kernel, mix
 from hiergcn.settings.coarsening import CoarsenConfig, register_strategy

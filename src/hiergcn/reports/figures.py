@@ -9,12 +9,12 @@ import numpy.typing as npt
 import pandas as pd
 from markupsafe import Markup
 
-from hiergcn.report import axes
-from hiergcn.report.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS
-from hiergcn.report.panels import Entry, Figure, Panel, legend_html
-from hiergcn.report.shown import ShownRun
-from hiergcn.report.still import Still, place_map
-from hiergcn.report.tree_layout import Positions
+from hiergcn.reports import axes
+from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS
+from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
+from hiergcn.reports.shown import ShownRun
+from hiergcn.reports.still import Still, place_map
+from hiergcn.reports.tree_layout import Positions
 
 DASH = "5 4"
 MAX_POINTS = 300

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.coarsen.hierarchy import Hierarchy, Level
-from hiergcn.coarsen.multilevel import coarsen
+from hiergcn.coarsening.hierarchy import Hierarchy, Level
+from hiergcn.coarsening.multilevel import coarsen
 from hiergcn.compiled.csr import Bools, Float64s, Int64s, Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError

@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
 
-from hiergcn.coarsen.hierarchy import Hierarchy
-from hiergcn.coarsen.multilevel import coarsen
+from hiergcn.coarsening.hierarchy import Hierarchy
+from hiergcn.coarsening.multilevel import coarsen
 
 SMALL = 500
 """Most nodes without a label that are always solved by factorisation."""

@@ -8,22 +8,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from hiergcn.coarsen import Hierarchy
-from hiergcn.coarsen.receptive_field import receptive_field_sizes
+from hiergcn.coarsening import Hierarchy
+from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.conformal import describe_sets
 from hiergcn.evaluate.metrics import metrics_for, result_key
-from hiergcn.report import axes, figures
-from hiergcn.report.classes import class_section
-from hiergcn.report.explorer import explorer_data
-from hiergcn.report.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
-from hiergcn.report.leaderboard import Board, board_of
-from hiergcn.report.marks import PlotColumn
-from hiergcn.report.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours
-from hiergcn.report.shown import ShownRun
-from hiergcn.report.still import class_map, levels_pictures
-from hiergcn.report.template import in_script, in_seconds, rendered, script, settings_rows
-from hiergcn.report.tree_layout import Tree, layout
+from hiergcn.reports import axes, figures
+from hiergcn.reports.classes import class_section
+from hiergcn.reports.explorer import explorer_data
+from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
+from hiergcn.reports.leaderboard import Board, board_of
+from hiergcn.reports.marks import PlotColumn
+from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours
+from hiergcn.reports.shown import ShownRun
+from hiergcn.reports.still import class_map, levels_pictures
+from hiergcn.reports.template import in_script, in_seconds, rendered, script, settings_rows
+from hiergcn.reports.tree_layout import Tree, layout
 from hiergcn.settings.recipes import recipe_files
 
 SHOWN_SIZES = 8

@@ -11,8 +11,8 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from hiergcn.report.axes import Axis
-from hiergcn.report.palette import INK, LINE, MUTED, PAPER
+from hiergcn.reports.axes import Axis
+from hiergcn.reports.palette import INK, LINE, MUTED, PAPER
 
 Shape = Literal["dot", "ring", "diamond", "tick", "star", "line", "dashed", "band", "bar"]
 """Of a mark or of an entry of a legend; a legend alone has the last four."""

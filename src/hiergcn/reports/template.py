@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hiergcn.report.palette import css_variables
+from hiergcn.reports.palette import css_variables
 from hiergcn.settings.settings import Settings
 
 EQUAL = 1e-9
@@ -22,7 +22,7 @@ def rendered(template: str, *, script: Markup | None = None, **values: Any) -> s
     from jinja2 import Environment, PackageLoader, StrictUndefined  # only a page needs it
 
     environment = Environment(
-        loader=PackageLoader("hiergcn.report"),
+        loader=PackageLoader("hiergcn.reports"),
         autoescape=True,  # names come from users' files
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -90,7 +90,7 @@ def breakable(name: str) -> Markup:
 
 def script(name: str) -> Markup:
     """Return a script that `make explorer` builds: `page` for every page, `explorer` for one with a hierarchy."""
-    code = (files("hiergcn.report") / "static" / f"{name}.js").read_text(encoding="utf-8")
+    code = (files("hiergcn.reports") / "static" / f"{name}.js").read_text(encoding="utf-8")
     return Markup(code)  # noqa: S704  (our own file; its build removes any end of a script element)
 
 

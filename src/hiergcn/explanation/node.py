@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
-from hiergcn.coarsen import Hierarchy
+from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.explain.attribution import Attribution
+from hiergcn.explanation.attribution import Attribution
 from hiergcn.fragments import card, table
 from hiergcn.graph.structure import SURROUNDINGS
 from hiergcn.graph.tables.feature_columns import FeatureColumn
