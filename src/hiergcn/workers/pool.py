@@ -114,9 +114,8 @@ class Pool:
             replies: list[Reply] = []
             last = do_job(lambda: work(lambda content: replies.append(Reply("message", content)), job))
             return [(key, reply) for reply in (*replies, last)]
-        busy = {worker.connection: worker for worker in self._workers if worker.is_busy}
-        ready = [busy[connection] for connection in wait(list(busy), timeout) if isinstance(connection, Connection)]
-        found = [(worker, worker.receive()) for worker in ready]
+        busy: dict[Any, _Worker] = {worker.connection: worker for worker in self._workers if worker.is_busy}
+        found = [(busy[connection], busy[connection].receive()) for connection in wait(list(busy), timeout)]
         for worker, reply in found:
             if reply.kind == "death":
                 self._workers.remove(worker)
