@@ -34,7 +34,7 @@ def test_a_graph_keeps_one_target_and_shows_its_parts() -> None:
     assert CLASSES.target.column()["label"].tolist() == ["a", "c", "", "a", "c", "a"]
     assert NUMBERS.target.column()["value"][1] == 5.0
     nothing = Graph(NONE)
-    assert (nothing.labels, nothing.strata, nothing.labelled.size) == (None, None, 0)
+    assert (nothing.labels, nothing.strata.tolist(), nothing.labelled.size) == (None, [-1] * 6, 0)
 
 
 def test_a_replaced_part_replaces_the_target() -> None:

@@ -82,7 +82,6 @@ def test_models_with_nearness_train_and_come_back(graph: Graph, split: Split, me
 
 def test_numbers_have_no_classes_to_be_near_to() -> None:
     graph = planted_numbers(60, seed=0)
-    assert graph.strata is not None
     settings = settings_for("mlp").override({"nearness": True})
     with pytest.raises(InputError, match="Numbers have no classes to be near to"):
         Trainer(graph, "cpu").prepared(settings, Split.holdout(graph.strata, 0.2, 0.2, 0))

@@ -37,9 +37,7 @@ def numbers() -> Graph:
 
 @cache
 def split() -> Split:
-    strata = numbers().strata
-    assert strata is not None
-    return Split.holdout(strata, 0.2, 0.4, seed=0)
+    return Split.holdout(numbers().strata, 0.2, 0.4, seed=0)
 
 
 @pytest.fixture

@@ -86,7 +86,6 @@ def test_replicas_that_learn_numbers_give_the_same_as_alone(name: str) -> None:
     graph = planted_numbers(600, seed=1)
     settings = settings_for(name)
     settings = settings.override(settings.effective({"levels": 2, "hidden": 8, "epochs": 8}))
-    assert graph.strata is not None
     task = Task.of(graph, Split.holdout(graph.strata))
     method = build_method(name, settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), GPU)

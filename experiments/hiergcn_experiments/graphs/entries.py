@@ -72,5 +72,4 @@ def _read_city(info: DatasetInfo) -> tuple[Graph, Split]:
 
 
 def _split(graph: Graph) -> Split:
-    assert graph.strata is not None
     return Split.holdout(graph.strata, validation=0.1, test=0.8)

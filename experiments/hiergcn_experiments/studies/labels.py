@@ -192,7 +192,6 @@ def hidden_labels(task: str) -> HiddenLabels:
 
 def _divided(graph: Graph, draw: int) -> Split:
     """Return the split of the stored results: of each class a fifth validates."""
-    assert graph.strata is not None
     return Split.holdout(graph.strata, 0.2, 0.0, draw, canonical_order(graph.ids))
 
 

@@ -68,7 +68,6 @@ def numbers_experiments(scope: Scope) -> list[Experiment]:
 def numbers(task: str, kind: str, split: int, time_limit: float, device: str = "auto") -> dict[str, Any]:
     """Fit a split of a task by the automatic choice, with intervals; return its scores and those of its candidates."""
     graph = TASKS[task].graph(split)
-    assert graph.strata is not None
     random = kind == "random"
     drawn = Split.holdout(graph.strata, 0.1, 0.8, split) if random else Split.blocked(graph, seed=split)
     try:

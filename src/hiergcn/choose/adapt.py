@@ -227,14 +227,12 @@ def _hidden(graph: Graph) -> Choice:
 
 def _dropout(facts: GraphFacts) -> Choice:
     graph, split = facts.graph, facts.split
-    assert graph.strata is not None
     per_class = split.train.size / np.unique(graph.strata[split.train]).size
     rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
     return Choice("dropout", rate, f"there are {per_class:.0f} training labels per class")
 
 
 def _advice(graph: Graph, split: Split) -> tuple[str, ...]:
-    assert graph.strata is not None
     count = np.bincount(graph.strata[split.train])
     count = count[count > 0]
     if count.max() < IMBALANCE * count.min():

@@ -75,7 +75,6 @@ def estimate_fit(graph: Graph, split: Split, settings: Settings | None = None) -
     if nodes < graph.n_nodes:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
         trial = planted_graph(nodes, classes=max(graph.n_classes, 2), degree=degree, features=width)
-        assert trial.strata is not None
         small = Trainer(trial)
         train_seeds(small, [Split.by_id(trial.strata, trial.ids, 0.2, 0.2, 0)], short, [0], clock)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)

@@ -63,7 +63,7 @@ def node_table(
             members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(int(group.max()) + 1, n))
             means = np.asarray(members @ own) / np.bincount(group)[:, None]
             parts.append(([f"level{level}:{name}" for name in names], means[group]))
-    if harmonic and graph.strata is not None:
+    if harmonic and graph.target.values is not None:
         nodes = graph.labelled if graph.split is None else graph.split.train
         if train is not None:
             nodes = np.asarray(train, dtype=np.int64)

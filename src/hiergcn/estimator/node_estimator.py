@@ -149,7 +149,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
                 )
         else:
             chosen = np.asarray(nodes)
-        if graph.strata is None or (graph.strata[chosen] < 0).any():
+        if (graph.strata[chosen] < 0).any():
             raise InputError("A score needs nodes whose labels are known; leave the others out.")
         self._check_aim(graph.name, graph.target.kind)
         return chosen

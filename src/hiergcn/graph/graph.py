@@ -125,14 +125,14 @@ class Graph(Conversions):
         return self.target.truth
 
     @property
-    def strata(self) -> NDArray[np.int64] | None:
-        """(n,) the class of each node, or 0 if its number is known; -1 if nothing is. None without either."""
-        return self.target.strata
+    def strata(self) -> NDArray[np.int64]:
+        """(n,) the class of each node, or 0 if its number is known; -1 if nothing is."""
+        return np.full(self.n_nodes, -1) if self.target.strata is None else self.target.strata
 
     @property
     def labelled(self) -> NDArray[np.int64]:
         """The nodes whose label or target is known, ascending."""
-        return np.empty(0, np.int64) if self.strata is None else np.flatnonzero(self.strata >= 0)
+        return np.flatnonzero(self.strata >= 0)
 
     @property
     def has_own_features(self) -> bool:

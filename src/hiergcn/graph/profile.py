@@ -151,7 +151,6 @@ def _percent(share: float) -> str:
 
 def profile_graph(graph: Graph, split: Split) -> GraphProfile:
     """Measure a graph and the training labels of a split; a million nodes take about a second."""
-    assert graph.strata is not None
     n, labels = graph.n_nodes, graph.strata[split.train]
     nodes = np.arange(n)
     order, level = breadth_first(graph.adjacency, nodes)

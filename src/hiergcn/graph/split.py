@@ -169,7 +169,7 @@ class Split:
             seed: of the first node and the draw.
         """
         strata = graph.strata
-        if strata is None or not graph.labelled.size:
+        if not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels to draw a split from.")
         if min(train, validation, test) < 0 or train + validation + test > 1 or gap < 0:
             raise InputError("Train, validation and test must be shares that sum to at most 1, and gap at least 0.")
@@ -192,7 +192,7 @@ class Split:
         Selection by them asks what holds elsewhere, which validation nodes among the training nodes do not tell.
         """
         strata = graph.strata
-        if strata is None:
+        if not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels to divide anew.")
         order, _ = breadth_first(graph.adjacency, _generator(seed).permutation(graph.n_nodes))
         near = order[np.isin(order, np.concatenate([self.train, self.validation]))]
@@ -225,7 +225,7 @@ class Split:
     def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.strata
-        if labels is None or not graph.labelled.size:
+        if not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
         graph.target.check_known(graph.name)
         for part in ALL_PARTS:
@@ -283,7 +283,7 @@ class SplitSpec:
     def split(self, graph: "Graph", public: Split) -> Split:
         """Return the split of a graph whose own one is `public`."""
         labels, seed = graph.strata, self.number
-        if labels is None:
+        if not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels to draw a split from.")
         if self.kind == "public":
             return public
@@ -312,7 +312,6 @@ class SplitSpec:
 
 def _blocked_with_all_classes(graph: "Graph", number: int) -> Split:
     """Return the blocked split of this number, counting only those with a training node of each class, or number."""
-    assert graph.strata is not None
     classes, complete = np.unique(graph.strata[graph.labelled]).size, 0
     for seed in range(_MOST_DRAWS):
         split = Split.blocked(graph, seed=seed)

@@ -126,7 +126,7 @@ def fit(
     trainer = Trainer(graph, device, hierarchy, engine, checkpoint)
 
     split = own_split(graph, split)
-    if coverage is not None and graph.strata is not None:
+    if coverage is not None:
         check_coverage(coverage)
         split = split.with_calibration(graph.strata, fewest_nodes(coverage))
     split.check(graph)
@@ -496,7 +496,7 @@ def own_split(graph: Graph, split: Split | None = None, *, test: float = 0.2, se
 
 def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
     """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.by_id`."""
-    if graph.strata is None:
+    if graph.target.values is None:
         raise InputError(f"{graph.name} has no labels to learn from; give the class or the number of some nodes.")
     return Split.by_id(graph.strata, graph.ids, validation, test, seed)
 

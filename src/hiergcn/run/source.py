@@ -207,8 +207,8 @@ class Data:
         if split is not None and own:
             split = with_more_training(split, self.graph, graph)
             graph = replace(graph, split=split)
-        elif graph.strata is not None and obstacle is None:
-            before = np.full(graph.n_nodes, -1) if self.graph.strata is None else self.graph.strata
+        elif graph.target.values is not None and obstacle is None:
+            before = self.graph.strata
             earlier = split or Split.by_id(before, graph.ids)
             split = Split.by_id(graph.strata, graph.ids, tested=earlier.test)
         return replace(self, graph=graph, split=split, obstacle=obstacle)

@@ -102,7 +102,7 @@ def _features(x: Any) -> Features:
 def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
     """Return the split of the masks, if there are some of one split."""
     masks = [getattr(data, name, None) for name in MASKS]
-    if graph.strata is None or masks[0] is None:
+    if graph.target.values is None or masks[0] is None:
         return None, []
     part = np.full(graph.n_nodes, -1)
     for number, mask in enumerate(masks):
