@@ -175,25 +175,20 @@ def _text(file: IO[bytes]) -> str:
 
 def _has_orphan(mark: str, patience: float = 15.0) -> bool:
     """Return whether a process of the marked command is still there after a while; it is ended then."""
-    end = time.monotonic() + patience
-    while found := _marked(mark):
+    end, marked = time.monotonic() + patience, f"{MARK}={mark}".encode()
+    while True:
+        found = []
+        for entry in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it ended meanwhile
+                if marked in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+        if not found:
+            return False
         if time.monotonic() > end:
             for process in found:
                 os.kill(process, signal.SIGKILL)
             return True
         time.sleep(0.1)
-    return False
-
-
-def _marked(mark: str) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdecimal() and f"{MARK}={mark}".encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except OSError:  # it ended meanwhile
-            continue
-    return found
 
 
 class Campaign:
@@ -225,13 +220,13 @@ class Campaign:
 
     def kills(self, number: int) -> Part:
         """Kill commands by a signal that they cannot heed."""
-        return self._ended(Part("kill -9"), number, [signal.SIGKILL])
+        return self.ends(Part("kill -9"), number, [signal.SIGKILL])
 
     def stops(self, number: int) -> Part:
         """Ask commands to stop, as schedulers, closed terminals and Ctrl-C do."""
-        return self._ended(Part("stop"), number, [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+        return self.ends(Part("stop"), number, [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 
-    def _ended(self, part: Part, number: int, signals: list[signal.Signals]) -> Part:
+    def ends(self, part: Part, number: int, signals: list[signal.Signals]) -> Part:
         """End each command at random moments in one folder, and let it end by itself at last."""
         names = list(COMMANDS)
         for name, count in ((name, len(range(k, number, len(names)))) for k, name in enumerate(names)):
@@ -243,7 +238,11 @@ class Campaign:
                 ended = run_command(name, folder, *resumed(folder), limit=limit, kill_after=moment, number=how)
                 problem = ended.problem() or lost(name, folder, ended, before)
                 part.add(f"{name}, {how.name} after {moment:.2f} s", ended.outcome, problem)
-                _make_room_for_next(name, folder, ended)
+                out = folder / "out"
+                if name == "suggest":  # a command would refuse to write over it, and a user takes it away
+                    out.unlink(missing_ok=True)
+                elif ended.code == 0 or (name not in ("tune", "reproduce") and out.exists()):
+                    shutil.rmtree(out)
             if count:
                 last = run_command(name, folder, *resumed(folder), limit=limit)
                 left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
@@ -279,7 +278,7 @@ class Campaign:
             low, high = MEMORY
             size = int((low + (high - low) * case / max(number - 1, 1)) * 1e9)
             folder = self.folder("memory")
-            before = partial(_limit, resource.RLIMIT_AS, size)
+            before = partial(resource.setrlimit, resource.RLIMIT_AS, (size, size))
             ended = run_command("fit", folder, *WIDE, limit=limit, before=before)
             part.add(f"{size / 1e9:.1f} GB", ended.outcome, ended.problem() or lost("fit", folder, ended))
             shutil.rmtree(folder)  # the network of a run is large
@@ -360,8 +359,11 @@ def lost(name: str, folder: Path, ended: Ended, before: int = 0) -> str | None:
                 Run.load(place)
             if runs:
                 return None
-            if "predictions, test" in ended.out:
-                return None if _has_predictions(folder, ended, elsewhere) else f"the predictions are lost: {ended.err}"
+            if "predictions, test" in ended.out:  # they are in a place that it names, or printed
+                tables = [folder / one / "predictions.csv" for one in elsewhere]
+                rows = [len(pd.read_csv(table)) for table in tables if table.exists()]
+                printed = not elsewhere and len(re.findall(r"^n \d+,", ended.out, re.MULTILINE)) == NODES
+                return None if rows == [NODES] or printed else f"the predictions are lost: {ended.err}"
         found = max(kept(name, folder, one) for one in ("out", *elsewhere))
         if name == "suggest":
             return None if found in (0, 5) else "the suggestions are not whole"
@@ -371,22 +373,6 @@ def lost(name: str, folder: Path, ended: Ended, before: int = 0) -> str | None:
         return f"{expected} were said to be done, and {found} are kept" if found < expected else None
     except (InputError, ValueError, KeyError, OSError) as error:
         return f"{type(error).__name__}: {error}"
-
-
-def _has_predictions(folder: Path, ended: Ended, elsewhere: list[str]) -> bool:
-    """Return whether the predictions of a fit are in a place that it names, or printed."""
-    tables = [folder / one / "predictions.csv" for one in elsewhere]
-    rows = [len(pd.read_csv(table)) for table in tables if table.exists()]
-    return rows == [NODES] or (not elsewhere and len(re.findall(r"^n \d+,", ended.out, re.MULTILINE)) == NODES)
-
-
-def _make_room_for_next(name: str, folder: Path, ended: Ended) -> None:
-    """Take away what a command would refuse to write over, as a user would."""
-    out = folder / "out"
-    if name == "suggest":
-        out.unlink(missing_ok=True)
-    elif ended.code == 0 or (name not in ("tune", "reproduce") and out.exists()):
-        shutil.rmtree(out)
 
 
 @contextmanager
@@ -399,11 +385,13 @@ def full_disk(
     """
     inside = folder / "disk"
     inside.mkdir()
-    mounted = mount("-t", "tmpfs", "-o", "size=64m", "tmpfs", str(inside))
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(inside)]
+    mounted = shutil.which("mount") and subprocess.run(mount, check=False, capture_output=True).returncode == 0
     for file in ("edges.csv", "nodes.csv"):
         shutil.copy(folder / file, inside)
     if not mounted:
-        yield inside, None, partial(_limit, resource.RLIMIT_FSIZE, max(left, OUTPUT))
+        size = max(left, OUTPUT)
+        yield inside, None, partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size))
         return
 
     def fill(printed: str = "") -> None:
@@ -418,18 +406,6 @@ def full_disk(
         yield inside, fill if later else None, None
     finally:
         subprocess.run(["umount", "--lazy", str(inside)], check=False)
-
-
-def _limit(what: int, size: int) -> None:
-    resource.setrlimit(what, (size, size))
-
-
-def mount(*words: str) -> bool:
-    """Mount a file system; return whether that is allowed here."""
-    try:
-        return subprocess.run(["mount", *words], check=False, capture_output=True).returncode == 0
-    except OSError:
-        return False
 
 
 def main() -> int:
