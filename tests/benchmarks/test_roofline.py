@@ -30,5 +30,5 @@ def test_features_count_as_dense_if_that_is_less() -> None:
 
 
 def test_the_slower_of_memory_and_arithmetic_decides() -> None:
-    assert Machine(bandwidth=10.0, rate=1.0, torch_rate=0.5).least_seconds(Work(100, 20)) == 20
-    assert Machine(bandwidth=10.0, rate=100.0, torch_rate=50.0).least_seconds(Work(100, 20)) == 10
+    assert Machine(bandwidth=10.0, rate=1.0).least_seconds(Work(100, 20)) == 20
+    assert Machine(bandwidth=10.0, rate=100.0).least_seconds(Work(100, 20)) == 10

@@ -162,11 +162,12 @@ class HierarchyTensors(nn.Module):
 
     def weight_embeddings(self, V: Tensor) -> list[Tensor]:
         """Return S of each level, the row of V for each node's weight; (n_i, p)."""
-        S = linear_map(nodes_first(V), lambda V: V.index_select(0, self.weight_row), self._sum_by_weight)  # (N, p)
+        S = linear_map(  # (N, p)
+            nodes_first(V),
+            lambda V: V.index_select(0, self.weight_row),
+            lambda grad: self.weight_sums.product(self.weight_parts.product(grad)),
+        )
         return list(S.split([len(level.weight_row) for level in self.levels]))
-
-    def _sum_by_weight(self, grad: Tensor) -> Tensor:
-        return self.weight_sums.product(self.weight_parts.product(grad))
 
 
 def _members(group: np.ndarray, n: int) -> sp.csr_array:

@@ -176,12 +176,6 @@ def test_a_restored_model_uses_its_own_components_on_another_graph(task: Task, h
     np.testing.assert_allclose(seen.numpy(), (other.features - centre) @ directions, rtol=0, atol=1e-4)
 
 
-def test_weights_of_earlier_versions_load(task: Task, hierarchy: Hierarchy) -> None:
-    """They held a weight of 1 for each column."""
-    model, _ = built(task, hierarchy)
-    model.load_state_dict(model.state_dict() | {"column_weight": torch.ones(10)})
-
-
 @pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
 def test_a_pass_without_dropout_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
     model, prepared = built(task, hierarchy, input_dropout_on=input_dropout_on, **QUIET)

@@ -275,21 +275,14 @@ def dropout_concat(
     n, width = len(left), left.shape[1] + right.shape[1]
     out = torch.empty(n, width, dtype=left.dtype) if out is None else out
     if n * width < _FEW and not _is_loaded(_dropout_concat):
-        factors = _factors(rows, seed, limit, scale, n, width, left.dtype)
-        return torch.cat([left, right], dim=1, out=out).mul_(factors)
+        bits = random_bits(seed, (n if rows is None else int(rows[-1]) + 1) * width)
+        bits = bits[: len(bits) // width * width].view(-1, width)
+        kept = (bits[:n] if rows is None else bits.index_select(0, rows)) < limit
+        return torch.cat([left, right], dim=1, out=out).mul_(kept.to(left.dtype).mul_(scale))
     places = _ALL if rows is None else rows.numpy()
     arrays = array_of(left), array_of(right), places, np.uint64(seed), limit, scale, out.numpy()
     in_threads(_dropout_concat, arrays, n, out.numel() * _ENTRY)
     return out
-
-
-def _factors(
-    rows: Tensor | None, seed: int, limit: int, scale: float, n: int, width: int, dtype: torch.dtype
-) -> Tensor:
-    """Return `scale` for entries that are kept, 0 for the others; (n, width)."""
-    bits = random_bits(seed, (n if rows is None else int(rows[-1]) + 1) * width)
-    bits = bits[: len(bits) // width * width].view(-1, width)
-    return ((bits[:n] if rows is None else bits.index_select(0, rows)) < limit).to(dtype).mul_(scale)
 
 
 def _is_loaded(function: Any) -> bool:

@@ -16,6 +16,7 @@ that the channels of an output column are neighbours.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from typing import Any, Literal, TypeGuard
 
 import torch
@@ -399,8 +400,9 @@ def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: A
         finally:
             generator.set_state(now)
 
+    context = copy_context()  # the second pass may run on a thread of torch's
     result: Tensor = checkpoint(
-        layer, *inputs, use_reentrant=False, preserve_rng_state=generator is None,
+        context.run, layer, *inputs, use_reentrant=False, preserve_rng_state=generator is None,
         context_fn=lambda: (nullcontext(), set_back()),
     )  # fmt: skip
     return result

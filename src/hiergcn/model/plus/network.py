@@ -22,7 +22,6 @@ equals GRAND draw for draw; this file holds only what hierarchy and target add.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -92,11 +91,6 @@ class HGCNPlus(GRAND):
         """Return λ of this step. Steps are counted on the device, as a CUDA graph repeats the same step."""
         self.steps += 1.0
         return self.config.consistency * (self.steps / max(self.config.warm_up, 1)).clamp_max(1.0)
-
-    def _load_from_state_dict(self, state_dict: dict[str, Tensor], prefix: str, *rest: Any) -> None:
-        """Drop the weights of columns, all 1, that earlier versions saved."""
-        state_dict.pop(prefix + "column_weight", None)
-        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def __repr__(self) -> str:
         (f, hidden), config = self.first.shape, self.config
