@@ -86,11 +86,8 @@ class Conversions:
             nodes: path of a file with a row per node.
             like: a graph whose columns of features these are: its categories and means are used, so that a model that
                 was trained on it can predict here. Other columns are ignored.
-            options: names of columns: `id`, `label`, `target` (a number to predict, instead of a label), `split`
-                (train, validation or test) and a list of columns to `drop` of the nodes, all others of which are
-                features; `ends`, a pair, and `weight` of the edges. `delimiter` between columns. `unknown`: labels that
-                mean unknown, instead of "unknown", "-1", "NA" and other usual words; a blank always does. All of them
-                are detected by default, see `CsvOptions`.
+            options: `id`, `label`, `target`, `split`, `drop`, `ends`, `weight`, `delimiter` and `unknown`, see
+                `CsvOptions`; all of them are detected by default.
         """
         from hiergcn.graph.tables.column_roles import CsvOptions, checked_options
         from hiergcn.graph.tables.csv_files import read_csv

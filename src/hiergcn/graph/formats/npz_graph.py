@@ -62,7 +62,13 @@ def graph_from_npz(path: str | PathLike[str]) -> Graph:
             if "about" not in parts and "adj_data" not in parts:
                 held = ", ".join(parts)[:200] or "nothing"
                 raise InputError(f"{file} is not a graph in npz form: it holds {held}; write one with Graph.to_npz.")
-            return _graph(parts) if "about" in parts else _published(parts, file.stem)
+            if "about" in parts:
+                return _graph(parts)
+            adjacency = _matrix("adj", parts).tocoo()  # a published graph, made undirected and unweighted
+            features, labels = _matrix("attr", parts), parts["labels"]
+            source, target = adjacency.coords
+            n = adjacency.shape[0]
+            return Graph.from_edges(source, target, n=n, features=features, labels=labels, name=file.stem)
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror or error!s:.200}); give an npz file.") from error
     except InputError as error:
@@ -96,14 +102,6 @@ def _graph(parts: Any) -> Graph:
         split=Split(*(parts[f"split_{part}"] for part in PARTS)) if "split_train" in parts else None,
         coordinates=Coordinates(parts["coordinates"], about["degrees"]) if "coordinates" in parts else None,
     )
-
-
-def _published(parts: Any, name: str) -> Graph:
-    """Return a published graph, made undirected and unweighted."""
-    adjacency = _matrix("adj", parts).tocoo()
-    source, target = adjacency.coords
-    features, labels = _matrix("attr", parts), parts["labels"]
-    return Graph.from_edges(source, target, n=adjacency.shape[0], features=features, labels=labels, name=name)
 
 
 def _parts_of(name: str, matrix: Any) -> dict[str, Any]:

@@ -388,17 +388,8 @@ def floats(column: "pd.Series[Any]", decimal_comma: bool = False) -> "pd.Series[
         column = column.astype(str).str.replace(",", ".", regex=False).where(column.notna())
     try:
         return pd.to_numeric(column, errors="coerce").astype(np.float64)
-    except OverflowError:
-        return column.map(_float, na_action="ignore").astype(np.float64)
-
-
-def _float(entry: Any) -> float:
-    try:
-        return float(entry)
-    except OverflowError:
-        return np.inf
-    except (TypeError, ValueError):
-        return np.nan
+    except OverflowError:  # whole numbers of hundreds of digits
+        return pd.to_numeric(column.astype(str).where(column.notna()), errors="coerce").astype(np.float64)
 
 
 def has_decimal_commas(column: "pd.Series[Any]") -> bool:
