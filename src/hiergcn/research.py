@@ -6,7 +6,7 @@
 
 from hiergcn.advise.doubtful import averaged, find_doubts
 from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
-from hiergcn.choose.portfolio import PORTFOLIO
+from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import fit_temperature
@@ -58,10 +58,19 @@ from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
 
 __all__ = ["AMBER", "BLUE", "CLASS_COLOURS", "DEPTH", "FIRST", "GREEN", "GROUPS", "INK", "LINE", "MUTED"]
-__all__ += ["OTHER", "PAPER", "PINK", "PORTFOLIO", "SECOND", "SKY", "TEST", "VERMILION", "VIOLET"]
+__all__ += ["OTHER", "PAPER", "PINK", "SECOND", "SKY", "TEST", "VERMILION", "VIOLET"]
 __all__ += ["Axis", "Diffusion", "Engine", "Entry", "Figure", "PairedDifference", "Panel", "Pool", "Reply"]
 __all__ += ["Request", "Run", "Scores", "Send", "Settings", "Summary", "TrainConfig", "Trainer", "Work"]
-__all__ += ["averaged", "axes", "build_method", "choose_device", "comparable_features", "config_class", "cores"]
+__all__ += [
+    "averaged",
+    "axes",
+    "build_method",
+    "candidate_title",
+    "choose_device",
+    "comparable_features",
+    "config_class",
+    "cores",
+]
 __all__ += ["environment", "evaluate_sets", "evaluate_test", "find_doubts", "fit", "fit_temperature", "holm"]
 __all__ += ["holm_corrected", "method_colour", "method_title", "metrics_for", "neighbourhood_sizes"]
 __all__ += ["paired_difference", "peak_memory", "receptive_field_sizes", "rendered"]

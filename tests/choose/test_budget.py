@@ -133,5 +133,5 @@ def test_lanes_meet_when_the_last_one_is_free() -> None:
     lanes.start("b", None, 1.0)
     lanes.wait()
     lanes.wait()
-    lanes.meet()
+    lanes.synchronise()
     assert lanes.now == 8.0

@@ -19,7 +19,7 @@ import numpy as np
 
 from hiergcn import Graph, HierGCNError, Split
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
-from hiergcn.research import PORTFOLIO, Run, Summary, fit, method_title
+from hiergcn.research import Run, Summary, candidate_title, fit, method_title
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope, Study
 from hiergcn_experiments.page import Row, Section, Table, Text, Texts, mean, mean_and_std, packaged, points
 from hiergcn_experiments.results import by_task
@@ -43,7 +43,6 @@ CLOSE = 0.01
 _VALIDATION = 500
 _GENERATED = 100  # the first seed of generated graphs
 _ERRORS = ("ece_before", "ece_after")
-_TITLES = {entry.name: entry.title for entry in PORTFOLIO}
 _TEXTS = Texts(packaged("studies/choosing.toml"))
 
 
@@ -529,4 +528,4 @@ def _candidate_names(tasks: Iterable[TaskResult]) -> list[str]:
 
 
 def _title(name: str) -> str:
-    return _TITLES.get(name, name)
+    return candidate_title(name)

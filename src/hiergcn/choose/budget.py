@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hiergcn.model.memory_cost import MemoryPlan
+from hiergcn.settings.registry import method_info
 from hiergcn.workers.pool import Pool, Reply, Request
 
 LONGEST = 300.0
@@ -26,16 +27,6 @@ LONGEST = 300.0
 _SHORTEST, _SMALL, _PER_NODE = 2.0, 300, 0.08  # seconds, for up to so many nodes, and for each further one
 _USUAL = 42.0  # seconds, of most graphs
 _MEDIUM = 2_500  # nodes, from which on the limit grows with the square root of their number
-_PRICES = {  # seconds of an epoch: on a tiny graph, and for each byte of activations and of features
-    "mlp": (0.0007, 0.38e-9, 0.0),
-    "gcn": (0.0011, 0.35e-9, 0.0),
-    "graphsage": (0.0014, 1.1e-9, 0.0),
-    "appnp": (0.0027, 0.78e-9, 0.0),
-    "grand": (0.0026, 0.39e-9, 4.6e-9),
-    "hgcn-plus": (0.0033, 0.85e-9, 0.0),
-}
-_OTHER_PRICES = (0.0084, 0.85e-9, 0.0)
-"""Measured on eight graphs of 400 to 6,000 nodes, on one core; they are right to a third."""
 
 
 def default_limit(n_nodes: int) -> float:
@@ -48,8 +39,8 @@ def epoch_price(method: str, plan: MemoryPlan, on_gpu: bool) -> float:
     """Return the seconds of an epoch on a CPU; 0 on a GPU."""
     if on_gpu:
         return 0.0
-    tiny, per_activation, per_feature = _PRICES.get(method, _OTHER_PRICES)
-    return tiny + per_activation * plan.temporary + per_feature * plan.structure
+    price = method_info(method).price
+    return price.tiny + price.per_activation * plan.temporary + price.per_feature * plan.structure
 
 
 class Budget:
@@ -140,7 +131,7 @@ class Lanes:
         self._running[key] = _Running(began, epoch, memory)
         self._pool.start(key, job, Request(memory))
 
-    def meet(self) -> None:
+    def synchronise(self) -> None:
         """Have all lanes free at the same time: when the last of them was; no job must be running."""
         self._free = [max(self._free)] * self.count
 

@@ -5,18 +5,22 @@ accuracies so far. Conditions, settings and order were designed by test accuracy
 after earlier runs of the benchmark, see docs/results/choosing: the portfolio is fixed, no user's test label is used.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.settings.recipes import has_recipe, method_of, recipe_layers
-from hiergcn.settings.registry import config_class, method_title
+from hiergcn.settings.registry import config_class, method_named_in, method_title
 from hiergcn.settings.settings import AUTO, check_for_any, is_automatic, method_for, parsed_changes
 
 if TYPE_CHECKING:
     from hiergcn.graph.profile import GraphProfile
 
+WEAK_HOMOPHILY = 0.3
+"""Adjusted homophily below which GraphSAGE is tried early."""
 
-class Standing(NamedTuple):
+
+class SearchState(NamedTuple):
     """What is known when a candidate is considered."""
 
     profile: "GraphProfile"
@@ -27,34 +31,34 @@ class Standing(NamedTuple):
     has_features: bool = True
     """Whether the nodes have features of their own, which were not made from the edges."""
 
-    def of(self, *names: str) -> float:
+    def best(self, *names: str) -> float:
         """Return the best accuracy among these candidates; 0 if none is finished."""
         return max((self.accuracy.get(name, 0.0) for name in names), default=0.0)
 
     @property
     def columns_help(self) -> bool:
         """Whether GCN with harmonic columns is no worse than without."""
-        return self.of("gcn+harmonic") >= self.of("gcn") - self.error
+        return self.best("gcn+harmonic") >= self.best("gcn") - self.error
 
     @property
     def columns_lead(self) -> bool:
         """Whether GCN with harmonic columns is clearly better than without."""
-        return 0 < self.of("gcn") < self.of("gcn+harmonic") - self.error
+        return 0 < self.best("gcn") < self.best("gcn+harmonic") - self.error
 
     @property
     def labels_lead(self) -> bool:
         """Whether labels alone are ahead of the networks that propagate features."""
-        return self.of("label-propagation", "harmonic") >= self.of("gcn", "graphsage", "mlp") + self.error
+        return self.best("label-propagation", "harmonic") >= self.best("gcn", "graphsage", "mlp") + self.error
 
     @property
     def labels_first(self) -> bool:
         """Whether GCN is finished and labels alone are ahead of it, so that labels as input promise most."""
-        return self.of("gcn") > 0 and self.labels_lead
+        return self.best("gcn") > 0 and self.labels_lead
 
     @property
-    def labels_far_ahead(self) -> bool:
-        """Whether labels alone are so far ahead that propagated features cannot be expected to catch up."""
-        return self.of("label-propagation", "harmonic") >= self.of("gcn", "mlp") + 6 * self.error
+    def features_can_catch_up(self) -> bool:
+        """Whether labels alone are not so far ahead that propagated features cannot be expected to catch up."""
+        return self.best("label-propagation", "harmonic") < self.best("gcn", "mlp") + 6 * self.error
 
     @property
     def reaches_far(self) -> bool:
@@ -64,65 +68,92 @@ class Standing(NamedTuple):
     @property
     def neighbours_differ(self) -> bool:
         """Whether it helps, or may help, to keep a node's own features apart from those of its neighbours."""
-        return 0 < self.of("graphsage") >= self.of("gcn") - (0.0 if self.neighbours_share else self.error)
+        return 0 < self.best("graphsage") >= self.best("gcn") - (self.error if self.neighbours_not_alike else 0.0)
 
     @property
-    def neighbours_share(self) -> bool:
-        """Whether training labels say that neighbours tend to share their class; False if too few tell."""
-        return (self.profile.adjusted_homophily or 0.0) >= WEAK_HOMOPHILY
+    def neighbours_not_alike(self) -> bool:
+        """Whether training labels do not say that neighbours tend to share their class, also if too few tell."""
+        return (self.profile.adjusted_homophily or 0.0) < WEAK_HOMOPHILY
 
     @property
     def neighbours_may_differ(self) -> bool:
         """Whether training labels, or MLP being level with GCN, say that neighbours tend to differ."""
-        weak = self.profile.adjusted_homophily is not None and not self.neighbours_share
-        return self.of("gcn") > 0 and (weak or self.of("mlp") >= self.of("gcn"))
+        weak = self.profile.adjusted_homophily is not None and self.neighbours_not_alike
+        return self.best("gcn") > 0 and (weak or self.best("mlp") >= self.best("gcn"))
+
+    @property
+    def only_degrees_tell(self) -> bool:
+        """Whether neighbours are not alike and there are no features that could say more than degrees."""
+        return self.neighbours_not_alike and not self.has_features
 
     @property
     def propagation_leads(self) -> bool:
         """Whether H-GCN+ is near the best so far."""
-        return self.of("hgcn-plus", "hgcn-plus-flat") >= max(self.accuracy.values(), default=0.0) - 2 * self.error
+        return self.best("hgcn-plus", "hgcn-plus-flat") >= max(self.accuracy.values(), default=0.0) - 2 * self.error
+
+
+class Condition(Enum):
+    """What must hold for a candidate to be tried: a property of `SearchState`, why it was not tried if it does not
+    hold, and the candidates that it depends on. While these run, or if there was no time for them, it is unknown."""
+
+    has_features = "the nodes have no features", ()
+    neighbours_not_alike = "neighbours tend to share their class", ()
+    labels_lead = "labels alone are not ahead", ("gcn",)
+    reaches_far = "the diameter is small, and labels alone are not ahead", ("gcn",)
+    features_can_catch_up = "labels alone are far ahead of propagated features", ("gcn",)
+    columns_help = "harmonic columns did not help GCN", ("gcn+harmonic",)
+    propagation_leads = "H-GCN+ is behind other methods", ("hgcn-plus",)
+    neighbours_differ = "GraphSAGE is behind GCN", ("graphsage",)
+
+    def __init__(self, otherwise: str, evidence: tuple[str, ...]) -> None:
+        self.otherwise, self.evidence = otherwise, evidence
+
+    def holds(self, now: SearchState) -> bool:
+        return bool(getattr(now, self.name))
 
 
 class Entry(NamedTuple):
-    """A candidate: a method, how its settings differ from those adapted to the graph, and when it is tried."""
+    """A candidate: its name, which begins with its method, and how its settings differ from those for the graph."""
 
     name: str
-    method: str
     changes: Mapping[str, Any] = {}
-    when: Callable[[Standing], bool] = lambda _: True
-    otherwise: str = ""
-    """Why it was not tried, if it was not."""
-    early: Callable[[Standing], bool] = lambda _: False
-    """Whether it is tried before its turn, because what is known by now speaks for it."""
+    when: Condition | None = None
+    """What must hold for it to be tried."""
+    early: str | None = None
+    """Property of `SearchState` by which it is tried before its turn, because what is known by now speaks for it."""
     recipe: bool = False
     """Whether its settings are the recipe for a named dataset, not those adapted to the graph."""
 
     @property
+    def method(self) -> str:
+        return method_named_in(self.name)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs that it adds to its method."""
+        return self.name.split("+")[1:]
+
+    @property
     def title(self) -> str:
-        return candidate_title(self.name, self.method)
+        return candidate_title(self.name)
 
     @property
     def uses_features(self) -> bool:
+        """Whether it learns from more than labels. Then another seed gives another model."""
         label_only: bool = config_class(self.method).label_only
         return not label_only
 
-    @property
-    def draws(self) -> bool:
-        """Whether another seed gives another model."""
-        return self.uses_features
 
-
-def candidate_title(name: str, method: str) -> str:
+def candidate_title(name: str) -> str:
     """Return a candidate's name as people read it, such as `GCN with harmonic columns`."""
-    kind, _, columns = name.removeprefix(method).partition("+")
+    from hiergcn.model.inputs import INPUTS
+
+    method = method_named_in(name)
+    kind, *inputs = name.removeprefix(method).split("+")
     kind = kind.removeprefix("-").replace("-", " ")
-    what = {
-        "harmonic": " with harmonic columns",
-        "sharp": " with sharp harmonic columns",
-        "nearness": " with nearness of labels",
-        "degrees": " on degrees",
-    }.get(columns, "")
-    return method_title(method) + (f" ({kind})" if kind else "") + what
+    titles = [one.title for one in INPUTS if one.name in inputs]
+    beside = " and".join(title if k == 0 else title.removeprefix(" with") for k, title in enumerate(titles))
+    return method_title(method) + (f" ({kind})" if kind else "") + beside
 
 
 _HARMONIC = {"harmonic": True}
@@ -199,101 +230,49 @@ _LONG = {
     "levels": 10,
 }
 
-WEAK_HOMOPHILY = 0.3
-"""Adjusted homophily below which GraphSAGE is tried early."""
-
-_NO_FEATURES = "the nodes have no features"
-_SIMILAR = "neighbours tend to share their class"
-_FEATURES_LEAD = "labels alone are not ahead"
-_NO_HELP = "harmonic columns did not help GCN"
-_NOT_FAR = "the diameter is small, and labels alone are not ahead"
-_LOST = "labels alone are far ahead of propagated features"
-_BEHIND = "H-GCN+ is behind other methods"
-_NOT_AHEAD = "GraphSAGE is behind GCN"
-
-EVIDENCE = {
-    _FEATURES_LEAD: {"gcn"},
-    _NOT_FAR: {"gcn"},
-    _LOST: {"gcn"},
-    _NO_HELP: {"gcn+harmonic"},
-    _BEHIND: {"hgcn-plus"},
-    _NOT_AHEAD: {"graphsage"},
-}
-"""Candidates that a reason depends on: while they run, or if there was no time for them, it is unknown."""
+_SIMPLE = (Entry("label-propagation"), Entry("harmonic"), Entry("mlp", {}, Condition.has_features), Entry("gcn"))
 
 PORTFOLIO = (
-    Entry("label-propagation", "label-propagation"),
-    Entry("harmonic", "harmonic"),
-    Entry("mlp", "mlp", {}, lambda now: now.has_features, _NO_FEATURES),
-    Entry("gcn", "gcn"),
-    Entry("hgcn-plus", "hgcn-plus", {}, lambda now: not now.labels_far_ahead, _LOST),
-    Entry("gcn+harmonic", "gcn", _HARMONIC, early=lambda now: now.labels_first),
-    Entry(
-        "mlp+degrees",
-        "mlp",
-        _DEGREES,
-        lambda now: not now.neighbours_share,
-        _SIMILAR,
-        lambda now: not (now.neighbours_share or now.has_features),
-    ),
-    Entry("mlp+harmonic", "mlp", _HARMONIC, lambda now: now.labels_lead, _FEATURES_LEAD, lambda now: now.labels_first),
-    Entry("mlp+nearness", "mlp", _NEARNESS, lambda now: now.reaches_far, _NOT_FAR, lambda now: now.labels_first),
-    Entry("mlp+sharp", "mlp", _SHARP, lambda now: now.labels_lead, _FEATURES_LEAD),
-    Entry("gcn+sharp", "gcn", _SHARP, lambda now: now.labels_lead, _FEATURES_LEAD),
-    Entry("hgcn+nearness", "hgcn", _LONG | _NEARNESS, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("hgcn-plus-strong-flat", "hgcn-plus", _STRONG | _FLAT, lambda now: now.propagation_leads, _BEHIND),
-    Entry("hgcn-plus-near", "hgcn-plus", _NEAR, lambda now: now.propagation_leads, _BEHIND),
-    Entry(
-        "hgcn-plus+harmonic",
-        "hgcn-plus",
-        _HARMONIC,
-        lambda now: now.columns_help,
-        _NO_HELP,
-        lambda now: now.columns_lead,
-    ),
-    Entry("appnp", "appnp", _SHORT, lambda now: not now.labels_far_ahead, _LOST),
-    Entry(
-        "graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST, lambda now: now.neighbours_may_differ
-    ),
-    Entry(
-        "graphsage-deep",
-        "graphsage",
-        _DEEP,
-        lambda now: now.neighbours_differ,
-        _NOT_AHEAD,
-        lambda now: now.neighbours_differ,
-    ),
-    Entry("hgcn-dropout", "hgcn", {**_LONG, "dropout": 0.2}, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("hgcn-plus-light", "hgcn-plus", _LIGHT, lambda now: now.propagation_leads, _BEHIND),
-    Entry("hgcn-plus-strong", "hgcn-plus", _STRONG, lambda now: now.propagation_leads, _BEHIND),
-    Entry("appnp+harmonic", "appnp", _SHORT | _HARMONIC, lambda now: now.columns_help, _NO_HELP),
-    Entry("hgcn-plus-flat", "hgcn-plus", _FLAT, lambda now: not now.labels_far_ahead, _LOST),
-    Entry("hgcn-plus-normalised", "hgcn-plus", _NORMALISED, lambda now: now.propagation_leads, _BEHIND),
-    Entry("grand", "grand", {"epochs": 1000, "patience": 100}, lambda now: now.propagation_leads, _BEHIND),
+    *_SIMPLE,
+    Entry("hgcn-plus", {}, Condition.features_can_catch_up),
+    Entry("gcn+harmonic", _HARMONIC, early="labels_first"),
+    Entry("mlp+degrees", _DEGREES, Condition.neighbours_not_alike, "only_degrees_tell"),
+    Entry("mlp+harmonic", _HARMONIC, Condition.labels_lead, "labels_first"),
+    Entry("mlp+nearness", _NEARNESS, Condition.reaches_far, "labels_first"),
+    Entry("mlp+sharp", _SHARP, Condition.labels_lead),
+    Entry("gcn+sharp", _SHARP, Condition.labels_lead),
+    Entry("hgcn+nearness", _LONG | _NEARNESS, Condition.reaches_far),
+    Entry("hgcn+harmonic", {**_LONG, "dropout": 0.2, **_HARMONIC}, Condition.reaches_far),
+    Entry("hgcn-plus-strong-flat", _STRONG | _FLAT, Condition.propagation_leads),
+    Entry("hgcn-plus-near", _NEAR, Condition.propagation_leads),
+    Entry("hgcn-plus+harmonic", _HARMONIC, Condition.columns_help, "columns_lead"),
+    Entry("graphsage", {}, Condition.features_can_catch_up, "neighbours_may_differ"),
+    Entry("graphsage-deep", _DEEP, Condition.neighbours_differ, "neighbours_differ"),
+    Entry("hgcn-plus-light", _LIGHT, Condition.propagation_leads),
+    Entry("hgcn-plus-strong", _STRONG, Condition.propagation_leads),
+    Entry("appnp+harmonic", _SHORT | _HARMONIC, Condition.columns_help),
+    Entry("hgcn-plus-flat", _FLAT, Condition.features_can_catch_up),
+    Entry("hgcn-plus-normalised", _NORMALISED, Condition.propagation_leads),
 )
 """In the order in which they are tried, unless one is tried early; the first four are the simple methods."""
 
 WITH_RECIPES = tuple(
-    Entry(name, name, recipe=True)
-    for name in ("label-propagation", "harmonic", "mlp", "gcn", "appnp", "hgcn-plus", "grand")
+    Entry(name, recipe=True) for name in ("label-propagation", "harmonic", "mlp", "gcn", "appnp", "hgcn-plus", "grand")
 )
 """Candidates for a named dataset that has recipes of its own."""
 
-
 NUMBER_PORTFOLIO = (
-    Entry("constant", "constant"),
-    *PORTFOLIO[:4],
-    Entry("mlp+harmonic", "mlp", {"dropout": 0.1} | _HARMONIC),
-    Entry("graphsage+harmonic", "graphsage", {"dropout": 0.2} | _HARMONIC),
-    Entry("gcn+harmonic", "gcn", _HARMONIC),
-    Entry("hgcn-plus+harmonic", "hgcn-plus", _HARMONIC),
-    Entry("graphsage", "graphsage", {}, lambda now: not now.labels_far_ahead, _LOST),
-    Entry("hgcn-plus", "hgcn-plus", {}, lambda now: not now.labels_far_ahead, _LOST),
-    Entry("hgcn+harmonic", "hgcn", {**_LONG, "dropout": 0.2, **_HARMONIC}, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("hgcn", "hgcn", _LONG, lambda now: now.reaches_far, _NOT_FAR),
-    Entry("appnp+harmonic", "appnp", _SHORT | _HARMONIC, lambda now: now.columns_help, _NO_HELP),
+    Entry("constant"),
+    *_SIMPLE,
+    Entry("mlp+harmonic", {"dropout": 0.1} | _HARMONIC),
+    Entry("graphsage+harmonic", {"dropout": 0.2} | _HARMONIC),
+    Entry("gcn+harmonic", _HARMONIC),
+    Entry("hgcn-plus+harmonic", _HARMONIC),
+    Entry("graphsage", {}, Condition.features_can_catch_up),
+    Entry("hgcn-plus", {}, Condition.features_can_catch_up),
+    Entry("hgcn+harmonic", {**_LONG, "dropout": 0.2, **_HARMONIC}, Condition.reaches_far),
+    Entry("hgcn", _LONG, Condition.reaches_far),
+    Entry("appnp+harmonic", _SHORT | _HARMONIC, Condition.columns_help),
 )
 """The same for numbers. The harmonic column is often the best one, and much dropout would hide it; this list was
 designed by validation on two splits of four tasks, see docs/results/numbers."""

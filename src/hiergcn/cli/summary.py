@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hiergcn.choose.auto import NO_TIME
+from hiergcn.choose.search import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.conformal import describe_intervals, describe_sets

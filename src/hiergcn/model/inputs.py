@@ -15,8 +15,9 @@ node's position or features. Nearness of labels is a perceptron beside the netwo
 To add a kind, subclass `Input`, list it in `INPUTS`, and give `settings.input_config.InputConfig` the setting.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 from weakref import finalize
 
@@ -172,6 +173,18 @@ def inputs_of(config: Any) -> list[Input]:
     return [kind for kind in INPUTS if kind.is_on(config)]
 
 
+def label_columns(task: Task, config: Any) -> dict[str, np.ndarray]:
+    """Return the columns that a method's settings ask for and that come from training labels, by name."""
+    asked = [kind for kind in inputs_of(config) if kind.uses_labels and not kind.beside_network]
+    return {kind.name: kind.columns(task, config) for kind in asked}
+
+
+def keep_columns(task: Task, columns: Mapping[str, np.ndarray]) -> None:
+    """Keep `label_columns` that another process has made for the same task."""
+    for name, array in columns.items():
+        made_once(partial(np.asarray, array), [task], name)
+
+
 def candidate_name(method: str, config: Any) -> str:
     """Return a method's name with its inputs, such as `gcn+harmonic`."""
     return "+".join([method, *(kind.name for kind in inputs_of(config))])
@@ -241,7 +254,7 @@ def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
         columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
         return columns.astype(np.float32)
 
-    return made_once(make, [task], "harmonic", sharp)
+    return made_once(make, [task], "sharp" if sharp else "harmonic")
 
 
 def hop_counts(task: Task) -> np.ndarray:

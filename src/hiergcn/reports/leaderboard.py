@@ -66,7 +66,7 @@ class Row:
     def title(self) -> str:
         if not self.name:
             return "The answer" if self.model == AUTO else method_title(self.model)
-        return candidate_title(self.name, self.model)
+        return candidate_title(self.name)
 
     def to_dict(self) -> dict[str, Any]:
         def scores(report: PartReport | None) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hiergcn.errors import InputError
+from hiergcn.settings.registry import method_info, method_named_in
+
 _ROLES = {  # in light, in dark
     "ink": ("#1b1e23", "#e8eaed"),
     "muted": ("#5f6772", "#a3abb5"),
@@ -57,29 +60,18 @@ VALUE_COLOURS = [_variable(name) for name in _VALUES]
 FIRST, SECOND = BLUE, VERMILION
 """Two series that belong to no class and no method."""
 
-METHOD_COLOURS = {
-    "hgcn": BLUE,
-    "hgcn-plus": VERMILION,
-    "gcn": AMBER,
-    "gat": GREEN,
-    "dgcn": PINK,
-    "appnp": SKY,
-    "grand": WINE,
-    "graphsage": OLIVE,
-    "graph-unet": VIOLET,
-    "gcnii": VIOLET,
-    "mlp": BROWN,
-    "label-propagation": GREEN,
-    "harmonic": PINK,
-}
-"""By the name of the method. There are more methods than hues: GAT and label propagation share one, so do DGCN and the
-harmonic function, and Graph U-Net and GCNII, since they are never in one picture."""
-
 
 def method_colour(name: str) -> str:
-    """Return the colour of a method; a preset or a variant may follow the name, as in `hgcn:paper`, `gcn+harmonic`."""
-    found = [one for one in METHOD_COLOURS if re.match(rf"{one}(?![a-z])", name)]
-    return METHOD_COLOURS[max(found, key=len)] if found else OTHER
+    """Return the colour of a method; a preset or a variant may follow the name, as in `hgcn:paper`, `gcn+harmonic`.
+
+    There are more methods than hues: GAT and label propagation share one, so do DGCN and the harmonic function, and
+    Graph U-Net and GCNII, since they are never in one picture.
+    """
+    try:
+        colour = method_info(method_named_in(name)).colour
+    except InputError:
+        return OTHER
+    return _variable(colour) if colour in _HUES else colour
 
 
 def class_colours(counts: Sequence[int]) -> list[str]:

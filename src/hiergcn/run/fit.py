@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from hiergcn.advise.doubtful import MOST_NODES, Doubts, doubtful_labels, judge_labels, without_doubtful
 from hiergcn.advise.suggest import DEPTH, page_suggestions
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.choose.auto import Automatic, choose
-from hiergcn.choose.candidate import Trained
+from hiergcn.choose.search import Automatic, CandidateState, choose
 from hiergcn.coarsening import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
@@ -305,7 +304,7 @@ def _answer_of_choice(automatic: Automatic, trainer: Trainer, split: Split) -> _
     )
 
 
-def _row(candidate: Trained, graph: Graph, validation: NDArray[np.int64], split: Split) -> Row:
+def _row(candidate: CandidateState, graph: Graph, validation: NDArray[np.int64], split: Split) -> Row:
     """Return the scores of a candidate by the mean of its seeds."""
     if not candidate.is_done:
         return Row(candidate.entry.name, candidate.entry.method, left_out=candidate.left_out)

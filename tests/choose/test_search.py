@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.choose import auto, candidate, portfolio
+from hiergcn.choose import portfolio, search
 from hiergcn.choose.budget import Budget
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
@@ -56,7 +56,7 @@ def few_candidates() -> Any:
     """Try fewer candidates, to save time."""
     with pytest.MonkeyPatch.context() as patch:
         few = tuple(entry for entry in portfolio.PORTFOLIO if entry.name in TRIED)
-        patch.setattr(auto, "candidates_for", lambda *_, **__: few)
+        patch.setattr(search, "candidates_for", lambda *_, **__: few)
         yield
 
 
@@ -79,8 +79,8 @@ def mixed(graph: Graph, few_candidates: None) -> Run:
             for one in race.candidates:
                 one.weight = weights.get(one.entry.name, 0.0)
 
-        patch.setattr(auto._Race, "weigh", weigh)
-        patch.setattr(candidate, "_WEAK", 100.0)  # none is stopped early
+        patch.setattr(search.Search, "weigh", weigh)
+        patch.setattr(search, "_WEAK", 100.0)  # none is stopped early
         return chosen(graph)
 
 
@@ -111,8 +111,8 @@ def roles() -> Graph:
 
 
 def test_roles_are_told_by_degrees(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = [one for one in portfolio.PORTFOLIO if one.name in {*TRIED[: auto.SIMPLE], "mlp+degrees"}]
-    monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: few)
+    few = [one for one in portfolio.PORTFOLIO if one.name in {*TRIED[: search.SIMPLE], "mlp+degrees"}]
+    monkeypatch.setattr(search, "candidates_for", lambda *_, **__: few)
     found = chosen(roles(), changes={})
     assert board(found)["mlp+degrees"].weight > 0.5
     assert found.scores["delivered_accuracy"] == 1.0
@@ -125,9 +125,9 @@ def test_the_reason_is_that_of_most_of_the_answer(result: Run) -> None:
     entries = {entry.name: entry for entry in portfolio.PORTFOLIO}
 
     def verdict(weights: dict[str, float], structural: bool = False) -> str:
-        candidates = [candidate.Trained(entries[name], weight=weight) for name, weight in weights.items()]
+        candidates = [search.CandidateState(entries[name], weight=weight) for name, weight in weights.items()]
         profile = profile_graph(result.graph, result.split)
-        return auto.Automatic(candidates, profile, np.arange(200), (result.split,), structural).verdict
+        return search.Automatic(candidates, profile, np.arange(200), (result.split,), structural).verdict
 
     labels = {"label-propagation": 0.3, "harmonic": 0.3, "mlp": 0.4}
     assert verdict(labels).startswith("MLP (40 %) answers together with")
@@ -139,7 +139,7 @@ def test_the_reason_is_that_of_most_of_the_answer(result: Run) -> None:
 def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
     """A seed that is right and sure, and one that is wrong and unsure: their mean is right."""
     right, wrong = (np.eye(4, dtype=np.float32)[(graph.truth + k) % 4] for k in (0, 1))
-    one = candidate.Trained(portfolio.PORTFOLIO[0])
+    one = search.CandidateState(portfolio.PORTFOLIO[0])
     one.results.probabilities |= {0: right, 1: 0.2 + 0.2 * wrong}
     split = draw_split(graph)
     found = _row(one, graph, split.validation, split)
@@ -149,13 +149,13 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
 
 
 def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    race = auto._Race(Trainer(graph, "cpu"), draw_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
-    race.validation_labels = race.validation_labels[:20]
-    one = candidate.Trained(portfolio.PORTFOLIO[0])
-    race.candidates = [one]
-    monkeypatch.setattr(race, "right", lambda _: np.ones(20, dtype=bool))
+    found = search.Search(Trainer(graph, "cpu"), draw_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
+    found.validation_labels = found.validation_labels[:20]
+    one = search.CandidateState(portfolio.PORTFOLIO[0])
+    found.candidates = [one]
+    monkeypatch.setattr(found, "node_scores", lambda _: np.ones(20, dtype=bool))
     one.results.probabilities[0] = np.ones((1, 4))
-    watch = candidate.Watch(Budget(1.0), now=race.standing(), turns=4, epochs=3)
+    watch = search.Watch(Budget(1.0), now=found.state(), turns=4, epochs=3)
     watch(EpochDone(seed=0, epoch=3, best_validation_accuracy=0.8))  # one of five nodes is wrong
 
 
@@ -163,8 +163,8 @@ def test_reasons_speak_of_candidates_that_were_tried(graph: Graph, monkeypatch: 
     """If H-GCN+ was not tried, its variants are not left out for being behind."""
     names = {*TRIED[:5], "hgcn-plus-near", "graphsage-deep", "graphsage"}
     few = [entry for entry in portfolio.PORTFOLIO if entry.name in names]
-    monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: few)
-    monkeypatch.setattr(portfolio.Standing, "labels_far_ahead", True)
+    monkeypatch.setattr(search, "candidates_for", lambda *_, **__: few)
+    monkeypatch.setattr(portfolio.SearchState, "features_can_catch_up", False)
     found = board(chosen(graph, seeds=[0]))
     assert {found[name].left_out for name in names - set(TRIED[:4])} == {
         "labels alone are far ahead of propagated features"
@@ -177,7 +177,7 @@ def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
 ) -> None:
     pairs = None if same is None else Homophily(same, 0.25, 1, 100)
     profile = replace(profile_graph(graph, draw_split(graph)), pairs=pairs)
-    now = portfolio.Standing(profile, {"gcn": 0.55, "graphsage": 0.5}, error=0.1)
+    now = portfolio.SearchState(profile, {"gcn": 0.55, "graphsage": 0.5}, error=0.1)
     assert now.neighbours_differ is differ
     assert not now._replace(error=0.01).neighbours_differ
 
@@ -205,8 +205,8 @@ def test_test_labels_are_not_used(graph: Graph, result: Run) -> None:
 
 def test_without_time_the_simple_methods_answer(graph: Graph) -> None:
     found = board(chosen(graph, time_limit=0.0))
-    assert all(found[name].seeds == 1 for name in TRIED[: auto.SIMPLE])
-    assert {found[name].left_out for name in TRIED[auto.SIMPLE :]} == {"no time was left"}
+    assert all(found[name].seeds == 1 for name in TRIED[: search.SIMPLE])
+    assert {found[name].left_out for name in TRIED[search.SIMPLE :]} == {"no time was left"}
 
 
 def test_the_clock_decides_nothing_on_a_machine_that_is_quick_enough(
@@ -216,12 +216,12 @@ def test_the_clock_decides_nothing_on_a_machine_that_is_quick_enough(
     limit, answers = 0.8, []
     for tick in (0.0, 1e-5):  # seconds that pass each time the clock is read
         read = count(0.0, tick).__next__
-        monkeypatch.setattr(auto, "Budget", lambda limit, clock, read=read: Budget(limit, read))
+        monkeypatch.setattr(search, "Budget", lambda limit, clock, read=read: Budget(limit, read))
         answers.append(chosen(graph, time_limit=limit))
     one, other = answers
     assert np.array_equal(one.probabilities, other.probabilities)
     assert "no time was left" in {candidate.left_out for candidate in one.leaderboard or ()}
-    assert any(candidate.seeds for name, candidate in board(one).items() if name not in TRIED[: auto.SIMPLE])
+    assert any(candidate.seeds for name, candidate in board(one).items() if name not in TRIED[: search.SIMPLE])
 
 
 def test_prices_alone_decide_if_the_clock_is_left_out(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_prices_alone_decide_if_the_clock_is_left_out(graph: Graph, monkeypatch:
     slow = chosen(graph, time_limit=1.2, by_clock=False)
     assert np.array_equal(slow.probabilities, quick.probabilities)
     tried = {name for name, one in board(slow).items() if one.seeds}
-    assert tried > set(TRIED[: auto.SIMPLE])
+    assert tried > set(TRIED[: search.SIMPLE])
     assert {name for name, one in board(chosen(graph, time_limit=1.2)).items() if one.seeds} < tried
 
 
@@ -240,10 +240,10 @@ def test_a_candidate_that_the_clock_ends_keeps_its_best_epoch(monkeypatch: pytes
     assert planted.labels is not None
     split = Split.random(planted.labels, 10, ENOUGH, None, 0)
     read = count()
-    monkeypatch.setattr(auto, "Budget", lambda limit, **_: Budget(limit, lambda: float(next(read))))
-    entries = (portfolio.Entry("mlp", "mlp"), portfolio.Entry("gcn", "gcn"))
-    monkeypatch.setattr(auto, "candidates_for", lambda *_, **__: entries)
-    monkeypatch.setattr(auto, "SIMPLE", 1)
+    monkeypatch.setattr(search, "Budget", lambda limit, **_: Budget(limit, lambda: float(next(read))))
+    entries = (portfolio.Entry("mlp"), portfolio.Entry("gcn"))
+    monkeypatch.setattr(search, "candidates_for", lambda *_, **__: entries)
+    monkeypatch.setattr(search, "SIMPLE", 1)
     found = board(chosen(planted, split, seeds=(0,), changes={"epochs": 60}, time_limit=90.0))
     assert found["gcn"].left_out is None
     assert found["gcn"].validation is not None
@@ -277,7 +277,7 @@ def test_an_interruption_before_anything_is_finished_is_raised(graph: Graph) -> 
 
 @pytest.fixture
 def always_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto, "_WORTH_LANES", 0.0)
+    monkeypatch.setattr(search, "_WORTH_LANES", 0.0)
 
 
 @pytest.mark.usefixtures("always_side_by_side")
@@ -309,7 +309,7 @@ def test_a_killed_worker_costs_its_candidate_alone(graph: Graph) -> None:
     killed: list[Any] = []
 
     def kill(event: FitEvent) -> None:
-        if isinstance(event, CandidateStarted) and event.name == TRIED[auto.SIMPLE] and not killed:
+        if isinstance(event, CandidateStarted) and event.name == TRIED[search.SIMPLE] and not killed:
             killed.extend(active_children())
             for process in killed:
                 os.kill(process.pid or 0, signal.SIGKILL)
@@ -317,7 +317,7 @@ def test_a_killed_worker_costs_its_candidate_alone(graph: Graph) -> None:
     found = board(chosen(graph, seeds=(0,), workers=2, on_event=kill))
     assert len(killed) == 2
     lost = {name: one.left_out or "" for name, one in found.items() if not one.seeds}
-    assert all("killed by SIGKILL" in lost[name] for name in TRIED[auto.SIMPLE : auto.SIMPLE + 2])
+    assert all("killed by SIGKILL" in lost[name] for name in TRIED[search.SIMPLE : search.SIMPLE + 2])
     assert found["graphsage"].seeds == 1
 
 
@@ -437,17 +437,19 @@ def test_an_explanation_says_what_each_method_says(mixed: Run, graph: Graph, tmp
 
 
 def test_the_simple_methods_are_the_first() -> None:
-    assert tuple(entry.name for entry in portfolio.PORTFOLIO[: auto.SIMPLE]) == TRIED[: auto.SIMPLE]
+    assert tuple(entry.name for entry in portfolio.PORTFOLIO[: search.SIMPLE]) == TRIED[: search.SIMPLE]
 
 
 def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
     split = draw_split(graph)
-    race = auto._Race(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
+    found = search.Search(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
-    assert race._settings(entry) == settings_for("hgcn-plus", None, "citeseer").override({"selection": "loss"})  # turns
-    assert race._settings(portfolio.PORTFOLIO[4]) != race._settings(entry)
+    assert found._settings(entry) == settings_for("hgcn-plus", None, "citeseer").override(
+        {"selection": "loss"}
+    )  # turns
+    assert found._settings(portfolio.PORTFOLIO[4]) != found._settings(entry)
 
 
 def test_labels_take_turns(graph: Graph, result: Run) -> None:
@@ -487,7 +489,7 @@ def test_a_candidate_is_weighed_by_calibrated_probabilities() -> None:
     right = np.where(rng.random(400) < 0.9, truth, (truth + 1) % 3)
     unsure = np.full((400, 3), 0.3)
     unsure[np.arange(400), right] = 0.4
-    one = candidate.Trained(portfolio.PORTFOLIO[0])
+    one = search.CandidateState(portfolio.PORTFOLIO[0])
     one.results.probabilities[0] = unsure
     one.temperature = fit_temperature(unsure, truth)
     assert one.temperature.value < 0.5

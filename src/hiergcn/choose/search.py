@@ -1,0 +1,530 @@
+"""The automatic choice: train the portfolio's candidates under a time limit and combine them by validation.
+
+Each candidate is trained once, with the first seed. Those that validation puts into the answer are then trained with
+the other seeds, and the weights are computed again from the mean of the seeds. No test label is read here.
+
+The simple methods are trained here, one after the other. If there is time for more, the others train side by side in
+worker processes, in the lanes of `budget`. What is made from the graph for a candidate, its hierarchy and the columns
+of its labels, is made here and goes to the worker with the job.
+"""
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from multiprocessing import current_process
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from hiergcn.choose.adapt import choose_settings
+from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
+from hiergcn.choose.portfolio import Entry, SearchState, candidates_for, check_settings
+from hiergcn.coarsening import Hierarchy
+from hiergcn.errors import HierGCNError
+from hiergcn.evaluate.calibration import Temperature, fit_temperature
+from hiergcn.evaluate.combination import ENOUGH, combination_weights
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.profile import GraphProfile, profile_graph
+from hiergcn.model.inputs import INPUTS, keep_columns, label_columns
+from hiergcn.model.ops.ranks import Ranks
+from hiergcn.settings.registry import method_info
+from hiergcn.settings.settings import Settings
+from hiergcn.train.checkpoint import Checkpoint
+from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent, StopTraining
+from hiergcn.train.seeds import SeedResults, train_seeds, turns
+from hiergcn.train.trainer import Trainer
+from hiergcn.workers.memory import available_memory
+from hiergcn.workers.pool import Pool, Send, Work
+
+SIMPLE = 4
+"""Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
+CLEAR = 50
+"""Validation nodes on which labels alone must make no mistake to end the search: then fewer than 6 % are wrong."""
+TRIAL = 1 / 3
+"""Share of the epochs after which a weak candidate is stopped; less than that is not worth its time."""
+NO_TIME = "no time was left"
+
+_FIRST_SHARE = 0.7  # of the time, for the first seed of each candidate if there are several
+_GRACE = 20.0  # seconds that each simple method gets in any case
+_MOST_LANES = 8  # each is a process of half a gigabyte
+_LANES_OF_GPU = 4
+_WORTH_LANES = 15.0  # seconds; starting a process takes a few
+_BESIDE_OTHERS = 1.4  # how much more an epoch costs beside another process, with which it shares memory and caches
+_WEAK = 3.0  # standard errors behind the best
+_PAUSE = 0.1  # seconds between two messages of a worker
+
+
+class Skip(Enum):
+    """Why a candidate was not tried."""
+
+    NO_TIME = auto()
+    CONDITION = auto()
+    FLAWLESS = auto()
+    FAILED = auto()
+
+
+@dataclass(eq=False)
+class CandidateState:
+    """A candidate with its results, or why it has none."""
+
+    entry: Entry
+    settings: Settings | None = None
+    results: SeedResults = field(default_factory=SeedResults)
+    epoch: float = 0.0
+    """Seconds of an epoch of all folds, see `budget`."""
+    price: float = 0.0
+    """Seconds of the first seed."""
+    memory: int = 0
+    """Bytes planned."""
+    left_out: str | None = None
+    """Why it has no result, in words."""
+    skipped: Skip | None = None
+    weight: float = 0.0
+    temperature: Temperature = field(default_factory=Temperature)
+    """Of the mean of its seeds; without it, a candidate that is too sure or not sure enough would be misjudged."""
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.results.probabilities)
+
+    def outputs(self, seed: int | None = None) -> np.ndarray:
+        """Return the calibrated probabilities, or numbers, of a seed; of the mean of all seeds if it has none."""
+        outputs = self.results.probabilities.get(seed) if seed is not None else None
+        outputs = self.results.mean() if outputs is None else outputs
+        return outputs if outputs.shape[1] == 1 else self.temperature.scale(outputs).astype(np.float32)
+
+    def skip(self, why: Skip, reason: str = NO_TIME) -> None:
+        self.skipped, self.left_out = why, reason
+
+    def reason(self, structural: bool) -> str:
+        """Return why it is a good one, if it is: by its inputs, or else by its method."""
+        info = method_info(self.entry.method)
+        features = "features made from the edges" if structural else "features"
+        by_inputs = [kind.reason for kind in INPUTS if kind.name in self.entry.inputs and kind.reason]
+        without = info.reason_without_features if structural else None
+        return (by_inputs[0] if by_inputs else without or info.reason).format(features=features)
+
+
+@dataclass(eq=False)
+class Automatic:
+    """Every candidate, and the weights of those in the answer."""
+
+    candidates: list[CandidateState]
+    profile: GraphProfile
+    validation: np.ndarray
+    """The nodes that validated."""
+    turns: tuple[Split, ...]
+    """The split, or those in which labels took turns."""
+    structural: bool
+    """Whether features were made from the edges, because the nodes had none."""
+    interrupted: bool = False
+
+    @property
+    def chosen(self) -> list[CandidateState]:
+        """The candidates in the answer, that with the largest weight first."""
+        return sorted((one for one in self.candidates if one.weight > 0), key=lambda one: -one.weight)
+
+    @property
+    def verdict(self) -> str:
+        """What was chosen and why, in two sentences at most."""
+        first, *others = self.chosen
+        name = first.entry.title
+        if others:
+            parts = [f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3]]
+            parts += [f"{len(others) - 3} more"] if len(others) > 3 else []
+            listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {listed}"
+        else:
+            what = f"{name[0].upper()}{name[1:]} is best here"
+        shares: defaultdict[str, float] = defaultdict(float)
+        for candidate in self.chosen:
+            shares[candidate.reason(self.structural)] += candidate.weight
+        most = max(shares, key=lambda reason: shares[reason])
+        reason = most if shares[most] > 0.5 else "no single method is clearly better"
+        validated = len(self.validation)
+        few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
+        return f"{what}: {reason}.{few}"
+
+
+def choose(
+    trainer: Trainer,
+    split: Split,
+    seeds: Sequence[int],
+    emit: OnFitEvent,
+    changes: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    workers: int = 1,
+    dataset: str | None = None,
+    by_clock: bool = True,
+) -> Automatic:
+    """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if there are any.
+
+    Args:
+        changes: settings by name, for every candidate that has them.
+        time_limit: seconds; by default `default_limit`. Each simple method gets 20 s in any case.
+        workers: processes in which candidates train side by side if there is time for it.
+        dataset: name of the graph, if it is a named dataset; candidates then have its recipes.
+        by_clock: whether the clock ends the choice too. Without it, prices alone do on a CPU, so that the answer is the
+            same on a slow or busy machine. A GPU has no prices and always goes by the clock.
+    """
+    limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
+    budget = Budget(limit, clock=_clock if by_clock or trainer.device.type == "cuda" else float)
+    check_settings(changes or {})
+    search = Search(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
+    interrupted = False
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        if not any(candidate.is_done for candidate in search.candidates):
+            raise
+        interrupted = True
+    search.weigh()
+    return Automatic(search.candidates, search.profile, search.validation, search.turns, search.structural, interrupted)
+
+
+def _clock() -> float:
+    """Return the seconds of one clock for all ranks."""
+    return Ranks.current().from_rank0(time.monotonic())
+
+
+class Search:
+    """The candidates of one choice, and how far they are."""
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        split: Split,
+        seeds: Sequence[int],
+        emit: OnFitEvent,
+        changes: dict[str, Any],
+        workers: int,
+        dataset: str | None,
+        budget: Budget,
+    ) -> None:
+        self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
+        self.changes, self.workers, self.dataset, self.budget = changes, workers, dataset, budget
+        self.share = _FIRST_SHARE if len(seeds) > 1 else 1.0
+        take_turns = len(split.validation) < ENOUGH and trainer.graph.labels is not None
+        self.turns = turns(split, trainer.graph.truth) if take_turns else (split,)
+        self.validation = np.sort(np.concatenate([turn.validation for turn in self.turns]))
+        self.validation_labels = trainer.graph.truth[self.validation]
+        self.profile = profile_graph(trainer.graph, split)
+        self.candidates: list[CandidateState] = []
+        self.structural = not trainer.graph.has_own_features
+        self.on_gpu = trainer.device.type == "cuda"
+        self.slowdown = 1.0
+        """How much more an epoch costs than it would alone on the machine."""
+
+    def run(self) -> None:
+        """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""
+        pending = list(candidates_for(self.dataset, numbers=self.trainer.graph.target.kind == "numbers"))
+        simple, others = pending[:SIMPLE], pending[SIMPLE:]
+        alone = self.trainer.engine is None and Ranks.current().size == 1 and not current_process().daemon
+        worth = alone and self.share * self.budget.limit >= _WORTH_LANES  # else an engine or torchrun shares the work
+        count = min(self.workers, _LANES_OF_GPU if self.on_gpu else _MOST_LANES) if worth else 1
+        with ExitStack() as stack:
+            if count > 1:  # the workers start while the simple methods train
+                given = self.trainer.graph, str(self.trainer.device), self.trainer.given, self.trainer.checkpoint
+                pool = stack.enter_context(Pool(work_in_worker, *given, self.turns, processes=count))
+                pool.start_workers()
+            here = Lanes(Pool(work_here, self.trainer, self.turns, self.emit, self.workers, processes=0), 1)
+            self.try_all(simple, here, simple=True)
+            lanes = here
+            if count > 1:
+                lanes, self.slowdown = Lanes(pool, count, here.now), _BESIDE_OTHERS
+            self.try_all(others, lanes)
+            lanes.synchronise()
+            self.weigh()
+            self.add_seeds(lanes)
+
+    def state(self) -> SearchState:
+        """Return what is known by now."""
+        scores = {one.entry.name: self.node_scores(one) for one in self.candidates if one.is_done}
+        accuracy = {name: float(score.mean()) for name, score in scores.items()}
+        best = max(accuracy, key=lambda name: accuracy[name], default=None)
+        score = np.concatenate([[0, 0, 1, 1], [] if best is None else scores[best]])  # few nodes without a mistake, too
+        return SearchState(self.profile, accuracy, math.sqrt(max(score.var(), 0.01) / len(score)), not self.structural)
+
+    def node_scores(self, candidate: CandidateState) -> np.ndarray:
+        """Return the score of each validation node: whether it is right, or of numbers 1 less the squared error."""
+        target = self.trainer.task(self.split).target
+        return target.node_scores(self.validation_labels, candidate.outputs()[self.validation])
+
+    def try_all(self, pending: list[Entry], lanes: Lanes, simple: bool = False) -> None:
+        """Train each candidate with the first seed, within a share of the budget."""
+        while pending or lanes.is_busy:
+            entry = self._next(pending, lanes) if lanes.is_free else None
+            if entry is None:
+                self._finish_one(lanes)
+            else:
+                pending.remove(entry)
+                self._begin(entry, lanes, simple)
+
+    def _next(self, pending: Sequence[Entry], lanes: Lanes) -> Entry | None:
+        """Return the candidate to consider next; None if all wait for one that is running."""
+        now, running = self.state(), {candidate.entry.name for candidate, _ in lanes.running}
+        known = [entry for entry in pending if entry.when is None or not running & {*entry.when.evidence}]
+        return next((entry for entry in known if entry.early and getattr(now, entry.early)), next(iter(known), None))
+
+    def _begin(self, entry: Entry, lanes: Lanes, simple: bool) -> None:
+        """Start the first seed of a candidate, unless there is a reason not to."""
+        now, candidate = self.state(), CandidateState(entry)
+        self.candidates.append(candidate)
+        self.budget.spent = lanes.now
+        if not simple and (flawless := self.flawless):
+            candidate.skip(Skip.FLAWLESS, f"{flawless.entry.name} makes no mistake on validation")
+        elif not simple and self.budget.is_over(self.share):  # before reasons that speak of candidates without time
+            candidate.skip(Skip.NO_TIME)
+        elif entry.when is not None and not entry.when.holds(now):
+            untried = {one.entry.name: one for one in self.candidates if one.skipped in (Skip.NO_TIME, Skip.CONDITION)}
+            unknown = next((untried[name].left_out for name in entry.when.evidence if name in untried), None)
+            candidate.skip(Skip.CONDITION, unknown or entry.when.otherwise)
+        if candidate.skipped:
+            return
+        self.emit(CandidateStarted(entry.name))
+        watch = self._plan(candidate, None if simple else now)
+        while lanes.is_busy and self._lacks_memory(candidate, lanes):
+            self._finish_one(lanes)
+            watch = self._plan(candidate, None if simple else now)
+        if watch is None:
+            self.emit(CandidateDone(entry.name, None, candidate.left_out))
+        else:
+            self._start(candidate, self.seeds[:1], watch, lanes)
+
+    def _plan(self, candidate: CandidateState, now: SearchState | None) -> "Watch | None":
+        """Set what the first seed of a candidate is trained with; None if there is no time; `now` is None if simple."""
+        candidate.left_out = candidate.skipped = None
+        try:
+            settings = candidate.settings = self._settings(candidate.entry)
+            plan = self.trainer.plan(settings)  # refuses what does not fit into memory
+        except (HierGCNError, MemoryError, RuntimeError) as error:
+            candidate.skip(Skip.FAILED, f"it failed ({error!s:.200})")
+            return None
+        candidate.memory = plan.on_device
+        price = epoch_price(candidate.entry.method, plan, self.on_gpu)
+        candidate.epoch = self.slowdown * len(self.turns) * price
+        left, grace = self.budget.left(self.share), 0.0
+        if now is None:
+            left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE
+        epochs = settings.train.epochs
+        affordable = min(epochs, int(left / candidate.epoch)) if candidate.epoch else epochs
+        if now is not None and (affordable < TRIAL * epochs or self.budget.is_over(self.share)):
+            candidate.skip(Skip.NO_TIME)
+            return None
+        candidate.settings = replace(settings, train=replace(settings.train, epochs=max(affordable, 1)))
+        grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
+        return Watch(self.budget, self.share, now, grace, len(self.turns), epochs)
+
+    def _settings(self, entry: Entry) -> Settings:
+        """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
+
+        If labels take turns, the validation loss selects the epoch. The best accuracy of few nodes is a matter of luck,
+        and the more so the more epochs a candidate has: it would look better than it is.
+        """
+        adapted = choose_settings(
+            self.trainer.graph,
+            self.split,
+            entry.method,
+            dataset=self.dataset if entry.recipe else None,
+            changes=entry.changes,
+            coarsened=self.trainer.coarsened,
+            profile=self.profile,
+        ).settings
+        by_loss = {"selection": "loss"} if len(self.turns) > 1 else {}
+        return adapted.override(adapted.effective(by_loss | self.changes))
+
+    def _lacks_memory(self, candidate: CandidateState, lanes: Lanes) -> bool:
+        """Return whether memory may be too small for this job and the running ones."""
+        free = available_memory(self.trainer.device)
+        return candidate.skipped is Skip.FAILED or (free is not None and candidate.memory + lanes.memory > free)
+
+    def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
+        settings = candidate.settings
+        assert settings is not None
+        made = Made()
+        if lanes.count > 1:
+            columns = [label_columns(self.trainer.task(turn), settings.model) for turn in self.turns]
+            made = Made(self.trainer.hierarchy(settings), columns)
+        lanes.start((candidate, seeds[0]), Job(settings, seeds, watch, made), candidate.epoch, candidate.memory)
+
+    def _finish_one(self, lanes: Lanes) -> None:
+        """Wait for the next candidate to finish, and add its results."""
+        candidate = self._add_results(lanes)
+        score = float(self.node_scores(candidate).mean()) if candidate.is_done else None
+        self.emit(CandidateDone(candidate.entry.name, score, candidate.left_out))
+
+    def _add_results(self, lanes: Lanes) -> CandidateState:
+        candidate: CandidateState
+        (candidate, _), reply, price = lanes.wait()
+        failed = Done(SeedResults(), f"it failed ({reply.content!s:.200})", 0.0)
+        done: Done = reply.content if reply.kind == "result" else failed
+        _convert_weights(done.results, torch.as_tensor)
+        candidate.results.add_all(done.results)
+        if not candidate.is_done:
+            candidate.left_out = done.left_out
+        candidate.price = candidate.price or price
+        if candidate.results.interrupted:
+            raise KeyboardInterrupt
+        return candidate
+
+    @property
+    def flawless(self) -> CandidateState | None:
+        """The first method of labels alone that makes no mistake on validation: nothing can be shown to be better."""
+        if len(self.validation_labels) < CLEAR:
+            return None
+        done = (one for one in self.candidates if one.is_done and not one.entry.uses_features)
+        return next((one for one in done if self.node_scores(one).mean() == 1.0), None)
+
+    def weigh(self) -> None:
+        """Set the weights from the mean probabilities of each candidate at the validation nodes."""
+        done = [candidate for candidate in self.candidates if candidate.is_done]
+        if not done:
+            reasons = "; ".join(f"{one.entry.name}: {one.left_out}" for one in self.candidates[:3])
+            raise HierGCNError(f"No candidate could be trained ({reasons}).")
+        if self.trainer.graph.labels is not None:
+            for candidate in done:
+                mean = candidate.results.mean()[self.validation]
+                candidate.temperature = fit_temperature(mean, self.validation_labels)
+        outputs = [candidate.outputs()[self.validation] for candidate in done]
+        for candidate, weight in zip(done, combination_weights(outputs, self.validation_labels), strict=True):
+            candidate.weight = float(weight)
+
+    def add_seeds(self, lanes: Lanes) -> None:
+        """Train the chosen candidates with the other seeds, heaviest first, as long as there is time."""
+        chosen = [one for one in self.candidates if one.weight and one.entry.uses_features]
+        at_once = 1 if lanes.count > 1 and not self.on_gpu else len(self.seeds)
+        for candidate in sorted(chosen, key=lambda one: -one.weight):
+            for k in range(1, len(self.seeds), at_once):
+                while not lanes.is_free:
+                    self._add_results(lanes)
+                self.budget.spent = lanes.now
+                affordable = max(int(self.budget.left() / candidate.price), 0) if candidate.price else at_once
+                seeds = self.seeds[k : k + min(at_once, affordable)]
+                if seeds and not self.budget.is_over():
+                    self.emit(CandidateStarted(candidate.entry.name))
+                    self._start(candidate, seeds, Watch(self.budget), lanes)
+        while lanes.is_busy:
+            self._add_results(lanes)
+
+
+class _StoppedError(Exception):
+    """A candidate is stopped before its end."""
+
+
+class Watch:
+    """A callback after each epoch that ends a candidate when the clock says so, or early if it is far behind.
+
+    The only network of a candidate keeps its best epoch if the clock ends it after a third of its epochs.
+
+    Args:
+        share: of the budget.
+        now: what the candidate is compared with; None never stops it for being behind.
+        grace: seconds from the start of the choice that it has in any case.
+        turns: parts of the validation nodes, one of which validates at a time.
+        epochs: most epochs of the candidate; None if a network that is not trained to its end is of no use.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        share: float = 1.0,
+        now: SearchState | None = None,
+        grace: float = 0.0,
+        turns: int = 1,
+        epochs: int | None = None,
+    ) -> None:
+        self.budget, self.share, self.now, self.grace = budget, share, now, grace
+        self.turns, self.epochs, self.count = turns, epochs, 0
+
+    def __call__(self, event: EpochDone) -> None:
+        self.count += 1
+        tried = self.epochs is not None and event.epoch >= TRIAL * self.epochs
+        if self.budget.is_over(self.share, self.grace):
+            raise StopTraining if tried and self.turns == 1 else _StoppedError("it ran out of time")
+        if not tried or self.now is None or not self.now.accuracy:
+            return
+        behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
+        if behind > _WEAK * math.sqrt(self.turns) * self.now.error:
+            raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
+
+
+class Made(NamedTuple):
+    """What the caller has made from the graph, so that no worker makes it again."""
+
+    hierarchy: Hierarchy | None = None
+    columns: Sequence[Mapping[str, np.ndarray]] = ()
+    """Of the training labels of each turn, by the name of the input."""
+
+
+class Job(NamedTuple):
+    """Seeds of a candidate to train."""
+
+    settings: Settings
+    seeds: Sequence[int]
+    watch: Watch
+    made: Made = Made()
+
+
+class Done(NamedTuple):
+    """What a job gives."""
+
+    results: SeedResults
+    left_out: str | None
+    """Why a seed has no result."""
+    epochs: float
+    """Epochs trained, the mean of the turns."""
+
+
+def work_here(trainer: Trainer, turns: Sequence[Split], emit: OnFitEvent, workers: int = 1) -> Work:
+    """Return a function that trains a job with this trainer; a failure must not lose other candidates."""
+
+    def train(send: Send, job: Job) -> Done:
+        results, sent, left_out = SeedResults(), time.monotonic(), None
+
+        def on_epoch(event: EpochDone) -> None:
+            nonlocal sent
+            job.watch(event)
+            if time.monotonic() - sent > _PAUSE:
+                sent = time.monotonic()
+                send(job.watch.count / len(turns))
+
+        try:
+            train_seeds(trainer, turns, job.settings, job.seeds, emit, workers, on_epoch, into=results)
+        except _StoppedError as reason:
+            left_out = str(reason)
+        except (HierGCNError, MemoryError, RuntimeError) as error:
+            left_out = f"it failed ({error!s:.200})"
+        return Done(results, left_out, job.watch.count / len(turns))
+
+    return train
+
+
+def work_in_worker(
+    graph: Graph, device: str, hierarchy: Hierarchy | None, checkpoint: Checkpoint | None, turns: Sequence[Split]
+) -> Work:
+    """Return the same for a worker process, with weights as arrays: tensors would be files that it keeps open."""
+    torch.set_num_threads(1)
+    trainer = Trainer(graph, device, hierarchy, checkpoint=checkpoint)
+    train = work_here(trainer, turns, lambda _: None)
+
+    def train_and_send(send: Send, job: Job) -> Done:
+        trainer.keep_hierarchy(job.settings, job.made.hierarchy)
+        for turn, columns in zip(turns, job.made.columns, strict=False):
+            keep_columns(trainer.task(turn), columns)
+        done: Done = train(send, job)
+        _convert_weights(done.results, lambda weight: weight.numpy(force=True))
+        return done
+
+    return train_and_send
+
+
+def _convert_weights(results: SeedResults, to: Any) -> None:
+    results.weights = {
+        seed: [{name: to(weight) for name, weight in turn.items()} for turn in turns]
+        for seed, turns in results.weights.items()
+    }
