@@ -19,6 +19,7 @@ from hiergcn.reports.explorer import ExplorerData
 from hiergcn.reports.figures import principal_components
 from hiergcn.reports.tree_layout import Tree, layout
 from hiergcn.run.fit import fit
+from hiergcn.run.folder import DOUBTFUL
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
@@ -56,7 +57,7 @@ def placed(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
     return np.cumsum(arrays[name], dtype=np.uint16) / 65535
 
 
-def test_predictions_and_ids_are_those_of_the_run(run: Run) -> None:
+def test_predictions_edges_and_votes_are_those_of_the_run(run: Run) -> None:
     data = data_of(run)
     arrays = unpacked(data)
     ids = json.loads(zlib.decompress(base64.b64decode(data.ids)))
@@ -67,32 +68,21 @@ def test_predictions_and_ids_are_those_of_the_run(run: Run) -> None:
     assert (names[arrays["label"].astype(int) - 1] == table["label"]).all()
     assert (np.array(explorer.PARTS)[arrays["part"]] == table["split"]).all()
 
-
-def test_edges_are_those_of_the_graph(run: Run) -> None:
-    data = data_of(run)
-    assert run.hierarchy is not None
-    arrays = unpacked(data)
-    ids = [int(name) for name in json.loads(zlib.decompress(base64.b64decode(data.ids)))]
+    nodes = np.array(ids, dtype=int)
     source = np.cumsum(arrays["source0"], dtype=np.int64)
     target = source + arrays["target0"]
-    found = {frozenset((ids[a], ids[b])) for a, b in zip(source, target, strict=True)}
+    assert run.hierarchy is not None
     rows, columns = run.hierarchy.levels[0].adjacency.nonzero()
-    assert found == {frozenset((int(a), int(b))) for a, b in zip(rows, columns, strict=True)}
+    edges = {frozenset(pair) for pair in zip(nodes[source].tolist(), nodes[target].tolist(), strict=True)}
+    assert edges == {frozenset(pair) for pair in zip(rows.tolist(), columns.tolist(), strict=True)}
 
-
-def test_votes_are_those_of_the_run(run: Run) -> None:
-    data = data_of(run)
-    arrays = unpacked(data)
     assert data.manifest["votes"]
     assert run.votes is not None
-    ids = np.array([int(name) for name in json.loads(zlib.decompress(base64.b64decode(data.ids)))])
     shares = run.votes.shares.toarray()
-    source = np.cumsum(arrays["source0"], dtype=np.int64)
-    target = source + arrays["target0"]
-    np.testing.assert_allclose(arrays["toSource"], shares[ids[source], ids[target]])
-    np.testing.assert_allclose(arrays["toTarget"], shares[ids[target], ids[source]])
-    np.testing.assert_allclose(arrays["own"], shares.diagonal()[ids])
-    np.testing.assert_allclose(arrays["byHyperNodes"], run.votes.by_hyper_nodes[ids])
+    np.testing.assert_allclose(arrays["toSource"], shares[nodes[source], nodes[target]])
+    np.testing.assert_allclose(arrays["toTarget"], shares[nodes[target], nodes[source]])
+    np.testing.assert_allclose(arrays["own"], shares.diagonal()[nodes])
+    np.testing.assert_allclose(arrays["byHyperNodes"], run.votes.by_hyper_nodes[nodes])
 
 
 def test_large_graphs_keep_fewer_edges_and_classes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,11 +102,9 @@ def test_more_levels_give_a_larger_receptive_field(run: Run) -> None:
     assert run.hierarchy is not None
     reached = receptive_field_sizes(run.hierarchy)
     assert reached.shape[0] == 3
-    adjacency = run.hierarchy.levels[0].adjacency
     some = np.linspace(0, 299, reached.shape[1]).astype(int)
-    np.testing.assert_array_equal(
-        reached[0], np.diff(adjacency.indptr)[some] + 1
-    )  # one convolution: the node and its neighbours
+    neighbours = np.diff(run.hierarchy.levels[0].adjacency.indptr)[some]
+    np.testing.assert_array_equal(reached[0], neighbours + 1)  # one convolution: the node and its neighbours
     assert (np.diff(reached, axis=0) >= 0).all()
     assert reached.max() <= 300
 
@@ -161,10 +149,7 @@ def test_nodes_with_coordinates_stand_on_a_map(run: Run) -> None:
 
 
 def test_doubtful_labels_and_suggestions_are_marked_by_rank(run: Run) -> None:
-    changed = replace(run)
-    object.__setattr__(changed, "doubtful", pd.DataFrame({"id": ["41", "7"]}))
-    object.__setattr__(changed, "suggestions", None)
-    data = data_of(changed)
+    data = data_of(replace(run, advice={DOUBTFUL: pd.DataFrame({"id": ["41", "7"]})}))
     ids = json.loads(zlib.decompress(base64.b64decode(data.ids)))
     doubt = unpacked(data)["doubt"]
     assert doubt[ids.index("41")] == 1

@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hiergcn.errors import UnwritableError
 from hiergcn.reports import axes
 from hiergcn.reports.marks import PlotColumn, mark
 from hiergcn.reports.palette import FIRST
@@ -29,20 +28,14 @@ def test_ticks_are_round_and_few(values: list[float], names: tuple[str, ...]) ->
     assert all(-1e-9 <= axis.at(value) <= 1 + 1e-9 for value in [*values, *axis.ticks])
 
 
-def test_round_ends_are_ticks() -> None:
+def test_axes_with_round_ends_powers_and_rows() -> None:
     axis = axes.span([57.5, 84.5], round_ends=True)
     assert (axis.low, axis.high) == (axis.ticks[0], axis.ticks[-1]) == (50, 90)
     assert axes.span([44.0, 99.4], most=100.5, round_ends=True).high == 100.5
-
-
-def test_a_logarithmic_axis_has_powers_of_ten() -> None:
     axis = axes.powers([0.003, 20_000.0])
     assert axis.names == ("0.01", "0.1", "1", "10", "100", "1000", "10 k")
     assert axis.at(1) - axis.at(0.1) == pytest.approx(axis.at(1000) - axis.at(100))
     assert axes.powers([3.0, 20.0]).names == ("5", "10", "20")
-
-
-def test_rows_go_down_from_the_first() -> None:
     axis = axes.rows(["a", "b", "c"])
     assert axis.at(0) > axis.at(1) > axis.at(2)
 
@@ -73,19 +66,6 @@ def test_a_file_is_valid_has_text_and_no_variables(tmp_path: Path) -> None:
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"T & T", "<b>", "名", "one", "two"} <= set(texts)
     assert b"var(" not in first
-
-
-def test_a_figure_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk once left half a figure."""
-
-    def half(path: Path, text: str, **_: object) -> None:
-        path.write_bytes(text.encode()[: len(text) // 2])
-        raise OSError(28, "No space left on device", str(path))
-
-    monkeypatch.setattr(Path, "write_text", half)
-    with pytest.raises(UnwritableError):
-        Figure([Panel(axes.span([0, 10]), axes.span([0, 1]))]).save(tmp_path / "tuning.svg")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_cells_of_a_column_share_its_axis() -> None:
