@@ -24,26 +24,9 @@ from hiergcn.evaluate.report import evaluate_sets
 from hiergcn.files import write_text, written_whole
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
 from hiergcn.model.build import build_method
-from hiergcn.reports import axes
+from hiergcn.reports import axes, palette
 from hiergcn.reports.axes import Axis
-from hiergcn.reports.palette import (
-    AMBER,
-    BLUE,
-    CLASS_COLOURS,
-    FIRST,
-    GREEN,
-    INK,
-    LINE,
-    MUTED,
-    OTHER,
-    PAPER,
-    PINK,
-    SECOND,
-    SKY,
-    VERMILION,
-    VIOLET,
-    method_colour,
-)
+from hiergcn.reports.palette import method_colour
 from hiergcn.reports.panels import Entry, Figure, Panel
 from hiergcn.reports.template import rendered, script
 from hiergcn.run.fit import fit
@@ -57,22 +40,13 @@ from hiergcn.workers.memory import peak_memory, reset_peak_memory
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
 
-__all__ = ["AMBER", "BLUE", "CLASS_COLOURS", "DEPTH", "FIRST", "GREEN", "GROUPS", "INK", "LINE", "MUTED"]
-__all__ += ["OTHER", "PAPER", "PINK", "SECOND", "SKY", "TEST", "VERMILION", "VIOLET"]
+__all__ = ["DEPTH", "GROUPS", "TEST"]
 __all__ += ["Axis", "Diffusion", "Engine", "Entry", "Figure", "PairedDifference", "Panel", "Pool", "Reply"]
 __all__ += ["Request", "Run", "Scores", "Send", "Settings", "Summary", "TrainConfig", "Trainer", "Work"]
-__all__ += [
-    "averaged",
-    "axes",
-    "build_method",
-    "candidate_title",
-    "choose_device",
-    "comparable_features",
-    "config_class",
-    "cores",
-]
+__all__ += ["averaged", "axes", "build_method", "candidate_title", "choose_device", "comparable_features"]
+__all__ += ["config_class", "cores"]
 __all__ += ["environment", "evaluate_sets", "evaluate_test", "find_doubts", "fit", "fit_temperature", "holm"]
 __all__ += ["holm_corrected", "method_colour", "method_title", "metrics_for", "neighbourhood_sizes"]
-__all__ += ["paired_difference", "peak_memory", "receptive_field_sizes", "rendered"]
+__all__ += ["paired_difference", "palette", "peak_memory", "receptive_field_sizes", "rendered"]
 __all__ += ["reset_peak_memory", "result_key", "script", "settings_for", "suggested_nodes", "unit_differences"]
 __all__ += ["unit_request", "write_text", "written_whole"]

@@ -9,11 +9,10 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.datasets import planted_graph
-from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled
-from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn_experiments.methods import dgcn as module
 from hiergcn_experiments.methods.dgcn import DGCN, DGCNConfig, DGCNMethod, co_occurrence, consistency_weight, ppmi
 
@@ -90,29 +89,6 @@ def test_walks_come_from_the_generator_and_are_not_saved(task: Task) -> None:
     assert set(first.state_dict()) == {"W_1", "W_2"}
 
 
-def test_output_relu_leaves_no_negative_logit(task: Task) -> None:
-    model, X, _ = built(task, DGCNConfig())
-    assert model.eval()(X).min() == 0.0
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "sentence"),
-    [
-        ("hidden", 0, "hidden is 0"),
-        ("dropout", 1.0, "dropout is 1.0"),
-        ("supervised", "hinge", "squared or cross_entropy"),
-        ("consistency", -1.0, "consistency is -1.0"),
-        ("walks", 0, "walks is 0"),
-        ("walk_length", 1, "walk_length is 1"),
-        ("shift", 0.0, "shift is 0.0"),
-        ("scaling", "huge", "scaling is 'huge'"),
-    ],
-)
-def test_invalid_settings_are_refused(setting: str, value: object, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        DGCNConfig(**{setting: value})  # type: ignore[arg-type]
-
-
 def dense_ppmi(counts: np.ndarray, shift: float) -> np.ndarray:
     result = np.zeros_like(counts, dtype=float)
     total = counts.sum()
@@ -132,24 +108,6 @@ def test_ppmi_is_the_formula(shift: float) -> None:
     np.testing.assert_allclose(P.toarray(), expected)
     assert P.nnz == np.count_nonzero(expected)  # zeros have no entry
     assert P.nnz < np.count_nonzero(counts)
-
-
-def test_normalisation_is_symmetric_and_leaves_an_empty_row() -> None:
-    P = sp.csr_array(np.array([[1.0, 3.0, 0.0], [3.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    root = np.array([4.0, 3.0])
-    expected = np.zeros((3, 3))
-    expected[:2, :2] = P.toarray()[:2, :2] / np.sqrt(np.outer(root, root))
-    np.testing.assert_allclose(symmetrically_normalised(P).toarray(), expected)
-
-
-def test_counts_of_a_pair_of_nodes() -> None:
-    """Two nodes and an edge: a walk of two nodes stays with probability 1/2, whatever loop the node had."""
-    for loop in (0.0, 7.0):
-        counts = co_occurrence(sp.csr_array(np.array([[loop, 1.0], [1.0, 0.0]])), 4000, 2, np.random.default_rng(0))
-        stayed, crossed = counts.diagonal(), counts.toarray()[0, 1]
-        np.testing.assert_allclose(stayed, 2000, atol=160)
-        assert stayed.sum() + crossed == 8000  # each walk counts once
-        assert counts.toarray()[1, 0] == crossed
 
 
 def test_counts_take_every_pair_of_places_on_a_walk() -> None:

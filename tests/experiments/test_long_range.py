@@ -17,12 +17,8 @@ from hiergcn_experiments.studies.large_diameter import (
     BASE,
     CITY,
     CLUSTERED,
-    COST,
-    COST_OF,
     DATASETS,
-    FLAT_VARIANTS,
     GAPS,
-    INFLUENCE_OF,
     PRESETS,
     TEXTS,
     range_cost,
@@ -84,20 +80,6 @@ def test_a_run_and_its_page(tmp_path: Path) -> None:
     assert (again[0].parent / "README.md").read_text(encoding="utf-8") == text
 
 
-def test_a_store_of_one_part_alone_has_a_page(tmp_path: Path) -> None:
-    cost = next(one for one in range_experiments(Scope()) if one.name == COST)
-    epoch, memory = dict.fromkeys(COST_OF, 0.01), dict.fromkeys(COST_OF, 10**6)
-    store = Store(tmp_path / "store")
-    store.make()
-    for measurement in cost.measurements:
-        result = {"epoch": epoch, "bytes": memory}
-        store.write(Record(measurement.key(), None, result, {"seconds": 1.0, "finished": "2026", "commit": "f" * 40}))
-    (page,) = write_pages(read_records(tmp_path / "store"), tmp_path / "pages")
-    text = (page.parent / "README.md").read_text(encoding="utf-8")
-    assert "## Cost" in text
-    assert "## Overview" not in text
-
-
 def _made_up(accuracy: dict[str, float]) -> RangeResults:
     """Return results in which every run of an arm has the same accuracy, on test and on validation."""
     records = []
@@ -136,7 +118,3 @@ def test_presets_are_the_arms_that_were_run(preset: str) -> None:
     )
     recipe = settings_for("hgcn", preset)
     assert (cell.settings.model, cell.settings.train) == (recipe.model, recipe.train)
-
-
-def test_every_arm_that_is_measured_exists() -> None:
-    assert set(INFLUENCE_OF) <= {one.name for one in (*FLAT_VARIANTS, *range_experiments(Scope())[0].variants)}

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,16 +93,6 @@ def test_the_page_can_be_made_again_from_its_own_results(whole: Path, tmp_path: 
             assert (second / path.relative_to(first)).read_bytes() == path.read_bytes(), path.name
 
 
-def test_a_page_of_nothing_says_so(tmp_path: Path) -> None:
-    place = filled(tmp_path / "store", [])
-    write_paper(read_records(place), tmp_path / "page", FULL)
-    text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
-    assert "0 hold in our runs, 0 do not, 0 are undecided and 25 were not run" in text
-    assert "Nothing has been run yet." in text
-    assert "not run<br><sub>paper 84.5 ± 0.5</sub>" in text
-    assert not list((tmp_path / "page").rglob("*.svg"))
-
-
 def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
     table = paper_experiments(FULL)["table2"]
     some = [one for one in records_of([table], accuracy) if one.key["method"] == "hgcn" and one.key["seed"] < 5]
@@ -131,15 +120,6 @@ def test_the_page_of_h_gcn_plus_is_written_if_it_was_run(tmp_path: Path) -> None
     assert "| H-GCN+ without hierarchy | 80.0 ± 0.1 |" in text
     assert "0.0, p = 1.000" in text
     assert "(`plus-few-labels`)" in text
-
-
-def test_machines_and_commits_are_on_the_page(whole: Path, tmp_path: Path) -> None:
-    record = next(one for one in Store(whole).records() if one.key.get("method") == "gcn")
-    Store(whole).write(replace(record, made=record.made | {"commit": "fedcba9876543210", "processor": "another chip"}))
-    write_paper(read_records(whole), tmp_path / "page", TINY)
-    text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
-    assert "fedcba9876" in text
-    assert "another chip" in text
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hiergcn.workers.pool import Engine
-from hiergcn_experiments.experiment import Experiment, Job, Measurement, Training, Variant
+from hiergcn_experiments.experiment import Experiment, Job, Measurement, Variant
 from hiergcn_experiments.paper.experiments import QUICK, paper_experiments
 from hiergcn_experiments.runner import JobDone, RunSummary, Started, UnitFailed, digest_of, jobs_of, run_jobs, units_of
 from hiergcn_experiments.store import Record, Store
@@ -142,15 +141,6 @@ def _command(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
 
 
-def test_two_runners_share_a_store(tmp_path: Path) -> None:
-    """They may do a run twice; every result is whole and there is one file per run."""
-    store, jobs = Store(tmp_path), mlp_jobs(2, 30)
-    with ThreadPoolExecutor() as runners:
-        first, second = runners.map(lambda _: run_jobs(jobs, store), range(2))
-    assert 2 <= first.done + second.done <= 4
-    assert sorted(record.id for record in store.records()) == sorted(ids_of(jobs))
-
-
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
     def interrupt(event: Started | JobDone | UnitFailed) -> None:
         if isinstance(event, JobDone):
@@ -186,11 +176,3 @@ def test_experiments_share_runs() -> None:
     both = jobs_of([every["table2"], every["table4"]], ["hgcn"])
     assert len(both) == 3 * 3  # H-GCN, and two ablations, of 3 seeds each
     assert len(jobs_of([every["table2"], every["figure-levels"]], ["hgcn"])) == 4 * 3
-
-
-def test_jobs_can_be_those_of_some_methods_and_datasets() -> None:
-    every = paper_experiments(QUICK)
-    jobs = jobs_of([every["table2"]], ["gcn", "mlp"])
-    assert {job.settings.method for job in jobs if isinstance(job, Training)} == {"gcn", "mlp"}
-    assert jobs_of([every["table2"]], datasets=["pubmed"]) == []
-    assert len(jobs_of([every["table1"]], datasets=["cora"])) == 1

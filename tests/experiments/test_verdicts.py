@@ -24,7 +24,6 @@ from hiergcn_experiments.paper.evidence import (
     to_paper,
 )
 from hiergcn_experiments.paper.experiments import FULL, paper_experiments
-from hiergcn_experiments.paper.pages import claim_counts
 from hiergcn_experiments.results import Results
 from hiergcn_experiments.store import Record
 
@@ -157,14 +156,6 @@ def test_missing_runs_leave_it_undecided_unless_one_is_already_worse() -> None:
     ) == ("does not hold")
 
 
-def test_failed_runs_are_counted_and_left_out() -> None:
-    cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
-    records = [record_of(cell, place, None if place < 3 else 0.8) for place in range(len(cell.runs) - 1)]
-    found = Results(records).cell(cell)
-    assert (found.failed, found.missing, found.done) == (3, 1, len(cell.runs) - 4)
-    assert found.accuracy.mean == pytest.approx(0.8)
-
-
 def test_of_two_results_the_later_counts_and_other_settings_never() -> None:
     cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
     other = replace(cell, settings=cell.settings.override({"hidden": 64}))
@@ -242,13 +233,6 @@ def test_exponents_are_those_of_the_law() -> None:
     slope, half = fitted_exponent([(n, 3 * n**1.5) for n in (10, 100, 1000, 10_000)])
     assert slope == pytest.approx(1.5)
     assert half == pytest.approx(0.0, abs=1e-6)
-
-
-def test_the_counts_of_claims_are_a_sentence() -> None:
-    evidence = Evidence(Results([]), FULL)
-    assert claim_counts([one.finding.word for one in verdicts_on(evidence)]) == (
-        "Of the paper's 25 claims, 0 hold in our runs, 0 do not, 0 are undecided and 25 were not run."
-    )
 
 
 def test_recipes_agree_with_the_paper() -> None:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from hiergcn.compiled import jit
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn_experiments.methods.walks import NOWHERE, Contexts, Walker, graph_contexts, in_batches, label_contexts
+from hiergcn_experiments.methods.walks import Contexts, Walker, graph_contexts, label_contexts
 
 
 def weighted_graph() -> sp.csr_array:
@@ -39,14 +39,6 @@ def test_a_step_is_drawn_in_proportion_to_the_weight() -> None:
     np.testing.assert_allclose(share, expected, atol=0.01)  # five standard deviations
 
 
-def test_visits_approach_the_stationary_distribution() -> None:
-    adjacency = weighted_graph()
-    walks = Walker.on(adjacency).walks(np.full(3000, 3), 60, seed=5)
-    share = np.bincount(walks[:, 20:].ravel(), minlength=5) / walks[:, 20:].size
-    strength = adjacency.sum(axis=1)
-    np.testing.assert_allclose(share, strength / strength.sum(), atol=0.012)
-
-
 def test_steps_of_a_walk_and_of_different_walks_are_independent() -> None:
     """On the complete graph of 3 nodes every triple of steps is equally likely."""
     triangle = sp.csr_array(np.ones((3, 3)) - np.eye(3))
@@ -55,11 +47,6 @@ def test_steps_of_a_walk_and_of_different_walks_are_independent() -> None:
     np.testing.assert_allclose(np.bincount(turns, minlength=8) / len(turns), 1 / 8, atol=0.01)
     first = walks[:, 1] == 1
     assert abs(np.mean(first[:-1] == first[1:]) - 0.5) < 0.02
-
-
-def test_a_walk_from_an_isolated_node_stays_there() -> None:
-    walk = Walker.on(weighted_graph()).walks(np.array([4]), 3, seed=0)
-    assert walk.tolist() == [[4, NOWHERE, NOWHERE]]
 
 
 @pytest.mark.parametrize("count", [1, 2, 7])
@@ -122,18 +109,3 @@ def test_negative_samples_of_labels_are_of_other_classes() -> None:
         pairs = zip(batch.nodes[batch.row].tolist(), batch.context.tolist(), batch.count < 0, strict=True)
         seen |= {(i, j) for i, j, no in pairs if no}
     assert seen == {(i, j) for i in label for j in label if label[i] != label[j]}
-
-
-def test_negative_samples_of_walks_are_any_nodes() -> None:
-    walker = Walker.on(sp.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])))
-    batch = next(graph_contexts(walker, 3, 3, 1, np.random.default_rng(0), negatives=2))
-    assert batch.count[batch.count > 0].sum() == 20
-    assert batch.count[batch.count < 0].sum() == -40
-    assert set(batch.context[batch.count < 0].tolist()) == {0, 1, 2}
-
-
-def test_batches_cover_all_nodes_before_they_repeat() -> None:
-    batches = list(islice(in_batches(5, 2, np.random.default_rng(0)), 6))
-    assert [len(batch) for batch in batches] == [2, 2, 1, 2, 2, 1]
-    for part in (batches[:3], batches[3:]):
-        assert sorted(np.concatenate(part).tolist()) == [0, 1, 2, 3, 4]

@@ -5,22 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.research import (
-    CLASS_COLOURS,
-    FIRST,
-    INK,
-    LINE,
-    MUTED,
-    PAPER,
-    SECOND,
-    VIOLET,
-    Axis,
-    Entry,
-    Figure,
-    Panel,
-    axes,
-    method_colour,
-)
+from hiergcn.research import Axis, Entry, Figure, Panel, axes, method_colour, palette
 from hiergcn_experiments.paper.claims import members
 from hiergcn_experiments.paper.evidence import TABLE2, Evidence, PaperCell
 from hiergcn_experiments.paper.experiments import DATASET_TITLES, variant_title
@@ -50,15 +35,20 @@ def table2_figure(evidence: Evidence) -> Figure | None:
             _mean_and_spread(panel, place, cell, method_colour(arm), variant_title(arm))
         if cell.printed is not None:
             panel.dots(
-                [100 * cell.printed.mean], [place], INK, "star", 5, [f"the paper: {100 * cell.printed.mean:.1f} %"]
+                [100 * cell.printed.mean],
+                [place],
+                palette.INK,
+                "star",
+                5,
+                [f"the paper: {100 * cell.printed.mean:.1f} %"],
             )
         if not cell.done:
             panel.text(panel.x.low, place, "not run" if cell.missing else "failed", anchor="start", dx=4)
 
     legend = [
-        Entry("the paper", INK, "star"),
-        Entry("our mean", INK, "dot"),
-        Entry("± standard deviation over seeds", INK, "line"),
+        Entry("the paper", palette.INK, "star"),
+        Entry("our mean", palette.INK, "dot"),
+        Entry("± standard deviation over seeds", palette.INK, "line"),
     ]
     return _by_method(cells, evidence.scale.datasets, draw, legend)
 
@@ -78,12 +68,12 @@ def random_figure(evidence: Evidence) -> Figure | None:
         public = evidence.cells["table2"].get((arm, dataset, ""))
         if public is not None and public.done:
             mean = _percent(public.accuracy.mean)
-            panel.dots([mean], [place], MUTED, "diamond", 4, [f"public split: {mean:.1f} %"])
+            panel.dots([mean], [place], palette.MUTED, "diamond", 4, [f"public split: {mean:.1f} %"])
 
     legend = [
-        Entry("random splits, mean", INK, "dot"),
-        Entry("± standard deviation over splits", FIRST, "line"),
-        Entry("public split, mean", MUTED, "diamond"),
+        Entry("random splits, mean", palette.INK, "dot"),
+        Entry("± standard deviation over splits", palette.FIRST, "line"),
+        Entry("public split, mean", palette.MUTED, "diamond"),
     ]
     public = {place: cell for place, cell in evidence.cells["table2"].items() if place[:2] in cells}
     return _by_method(cells, evidence.scale.citation, draw, legend, beside=list(public.values()))
@@ -110,7 +100,7 @@ def _by_method(
         panel = Panel(x, rows, title=DATASET_TITLES[dataset], height=ROW * len(arms), grid="x")
         for place, arm in enumerate(arms):
             if arm.startswith("hgcn"):
-                panel.bar((x.low, x.high), place, ROW, LINE, opacity=0.5)
+                panel.bar((x.low, x.high), place, ROW, palette.LINE, opacity=0.5)
             draw(panel, place, arm, dataset)
         panels.append(panel)
     return Figure(panels, legend, columns=2)
@@ -151,13 +141,20 @@ def varied_figure(evidence: Evidence, experiment: str, what: str, best: dict[str
             title=DATASET_TITLES[name],
             height=180,
         )
-        _error_bars(panel, list(shown), list(shown.values()), FIRST, "H-GCN")
-        panel.dots([best[name]], [printed], INK, "star", 6, [f"the paper's best: {best[name]}, {printed:.1f} %"])
+        _error_bars(panel, list(shown), list(shown.values()), palette.FIRST, "H-GCN")
+        panel.dots(
+            [best[name]], [printed], palette.INK, "star", 6, [f"the paper's best: {best[name]}, {printed:.1f} %"]
+        )
         if far is not None:
             mean, spread = (_percent(getattr(done[far].accuracy, part)) for part in ("mean", "std"))
-            panel.text(far, panel.y.low, f"↓ {mean:.1f} ± {spread:.1f}", anchor="start", dx=-14, dy=-8, colour=FIRST)
+            panel.text(
+                far, panel.y.low, f"↓ {mean:.1f} ± {spread:.1f}", anchor="start", dx=-14, dy=-8, colour=palette.FIRST
+            )
         panels.append(panel)
-    legend = [Entry("H-GCN, mean ± standard deviation", FIRST, "line"), Entry("the paper's best", INK, "star")]
+    legend = [
+        Entry("H-GCN, mean ± standard deviation", palette.FIRST, "line"),
+        Entry("the paper's best", palette.INK, "star"),
+    ]
     return Figure(panels, legend, columns=2)
 
 
@@ -237,14 +234,14 @@ def field_figure(evidence: Evidence) -> Figure | None:
         panel = Panel(axes.whole_numbers(levels, "levels"), y, title=DATASET_TITLES[name], height=180)
         panel.band(levels, low, high, method_colour("hgcn"), 0.13)
         panel.line(levels, median, method_colour("hgcn"), "H-GCN")
-        panel.line(levels, flat, SECOND, "without coarsening", DASH)
+        panel.line(levels, flat, palette.SECOND, "without coarsening", DASH)
         panel.dots(levels, median, method_colour("hgcn"), size=4)
         panel.rule(y=gcn, colour=method_colour("gcn"), dash=DOTS, tip=f"GCN, 2 layers: {gcn:.2g} %")
         panels.append(panel)
     legend = [
         Entry("H-GCN, median", method_colour("hgcn"), "line"),
         Entry("middle 90 % of the nodes", method_colour("hgcn"), "band"),
-        Entry("as many layers without coarsening", SECOND, "dashed"),
+        Entry("as many layers without coarsening", palette.SECOND, "dashed"),
         Entry("GCN, 2 layers", method_colour("gcn"), "dashed"),
     ]
     return Figure(panels, legend, columns=2)
@@ -253,7 +250,7 @@ def field_figure(evidence: Evidence) -> Figure | None:
 def cost_figure(evidence: Evidence) -> Figure | None:
     """Draw seconds over nodes on logarithmic axes, with lines of slope 1 for comparison."""
     lines = {
-        "coarsen": ("coarsening, 4 levels", VIOLET),
+        "coarsen": ("coarsening, 4 levels", palette.VIOLET),
         "hgcn_epoch": ("H-GCN, epoch", method_colour("hgcn")),
         "gcn_epoch": ("GCN, epoch", method_colour("gcn")),
         "gat_epoch": ("GAT, epoch", method_colour("gat")),
@@ -265,13 +262,13 @@ def cost_figure(evidence: Evidence) -> Figure | None:
     x, y = axes.powers([n for n, _ in every], "nodes"), axes.powers([s for _, s in every], "seconds")
     panel = Panel(x, y, height=300)
     for slope in (1e-7, 1e-6, 1e-5, 1e-4):
-        panel.line([x.low, x.high], [slope * x.low, slope * x.high], MUTED, dash=DOTS, width=1)
+        panel.line([x.low, x.high], [slope * x.low, slope * x.high], palette.MUTED, dash=DOTS, width=1)
     for what, found in points.items():
         name, colour = lines[what]
         panel.line([n for n, _ in found], [s for _, s in found], colour, name)
         panel.dots([n for n, _ in found], [s for _, s in found], colour, size=4)
     legend = [Entry(name, colour, "line") for what, (name, colour) in lines.items() if what in points]
-    return Figure([panel], [*legend, Entry("slope 1: twice the nodes, twice the time", MUTED, "dashed")])
+    return Figure([panel], [*legend, Entry("slope 1: twice the nodes, twice the time", palette.MUTED, "dashed")])
 
 
 TOY_PLACES = {"A": (0.0, 0.35), "B": (-1.0, 1.0), "D": (-1.0, -0.3), "C": (1.0, 1.0), "E": (1.0, -0.3)}
@@ -291,7 +288,7 @@ def toy_figure(found: Mapping[str, Any]) -> Figure:
         for number, group in enumerate(members(names, groups)):
             if len(group) > 1:
                 x, y = zip(*(TOY_PLACES[name] for name in group), strict=True)
-                panel.line(x, y, CLASS_COLOURS[number % 6], width=34, opacity=0.3)
+                panel.line(x, y, palette.CLASS_COLOURS[number % 6], width=34, opacity=0.3)
         _draw_graph(panel, {name: TOY_PLACES[name] for name in names}, edges)
         panels.append(panel)
     return Figure([*panels, _coarse_panel(found)], columns=4)
@@ -304,13 +301,13 @@ def _empty(title: str) -> Panel:
 def _draw_graph(panel: Panel, places: Mapping[str, tuple[float, float]], edges: Sequence[tuple[Any, ...]]) -> None:
     for one, other, weight in edges:
         (x, y), (to_x, to_y) = places[one], places[other]
-        panel.line([x, to_x], [y, to_y], MUTED)
+        panel.line([x, to_x], [y, to_y], palette.MUTED)
         middle = 0.45 * x + 0.55 * to_x, 0.45 * y + 0.55 * to_y
-        panel.dots([middle[0]], [middle[1]], PAPER, size=8)
-        panel.text(*middle, f"{weight:g}", colour=INK)
+        panel.dots([middle[0]], [middle[1]], palette.PAPER, size=8)
+        panel.text(*middle, f"{weight:g}", colour=palette.INK)
     for name, (x, y) in places.items():
-        panel.dots([x], [y], INK, "ring", 11)
-        panel.text(x, y, name, colour=INK, strong=True)
+        panel.dots([x], [y], palette.INK, "ring", 11)
+        panel.text(x, y, name, colour=palette.INK, strong=True)
 
 
 def _coarse_panel(found: Mapping[str, Any]) -> Panel:

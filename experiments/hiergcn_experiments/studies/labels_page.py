@@ -7,22 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.research import (
-    AMBER,
-    BLUE,
-    GREEN,
-    OTHER,
-    PINK,
-    VERMILION,
-    Axis,
-    Entry,
-    Figure,
-    PairedDifference,
-    Panel,
-    Summary,
-    axes,
-    paired_difference,
-)
+from hiergcn.research import Axis, Entry, Figure, PairedDifference, Panel, Summary, axes, paired_difference, palette
 from hiergcn_experiments.experiment import Scope, Study
 from hiergcn_experiments.page import (
     Picture,
@@ -52,7 +37,14 @@ from hiergcn_experiments.studies.labels import (
     TASKS,
 )
 
-COLOURS = {"random": OTHER, "degree": PINK, "page-rank": GREEN, "k-means": AMBER, "suggest": BLUE, "rounds": VERMILION}
+COLOURS = {
+    "random": palette.OTHER,
+    "degree": palette.PINK,
+    "page-rank": palette.GREEN,
+    "k-means": palette.AMBER,
+    "suggest": palette.BLUE,
+    "rounds": palette.VERMILION,
+}
 TITLES = {name: name for name in COLOURS}
 TITLES |= {"page-rank": "PageRank", "rounds": f"suggest in rounds of {study.ROUND}"}
 MODELS = {"linear": "a linear model", "auto": "the automatic choice"}

@@ -55,6 +55,9 @@ DRAWN: dict[str, Drawn] = {RANDOM: "tenths", BLOCKED: "blocked", APART: "apart"}
 """Kinds of split, and how the names of their splits begin."""
 TEXTS = packaged("studies/large_diameter.toml")
 
+_TITLES: dict[str, str] = TEXTS["variants"] | {
+    name: given["title"] for group in TEXTS["hgcn"].values() for name, given in group.items()
+}
 _Changes = Mapping[str, Any]
 _TRAINED: _Changes = {"scaling": "standard", "l2": 1e-5, "loss": "mean", "epochs": 500, "patience": 100}
 _FLAT: _Changes = {**_TRAINED, "hidden": 64, "learning_rate": 0.003}
@@ -69,10 +72,7 @@ _HGCN: _Changes = {
     "pooling": "mean",
     "output_relu": False,
 }
-_ROUND: _Changes = {"weight_embedding": 4, "round_weights": True}
-_OWN: _Changes = {"own_weights": True, "learning_rate": 0.003}
-_HOPS: _Changes = {"hop_counts": True, "hop_means": True}
-_SHARES: _Changes = {"nearness": True, "nearness_shares": True, "nearness_weight": 0.7, "dropout": 0.2}
+_HOPS, _SHARES = (TEXTS["sets"][name] for name in ("hops", "shares"))
 
 
 def dataset_title(name: str) -> str:
@@ -82,8 +82,8 @@ def dataset_title(name: str) -> str:
 
 def variant_title(name: str) -> str:
     """Return the name of a variant as people read it."""
-    if name in TEXTS["variants"]:
-        return str(TEXTS["variants"][name])
+    if name in _TITLES:
+        return _TITLES[name]
     method, _, rest = name.partition("-")
     if method in FLAT:
         layers, _, more = rest.partition(" ")
@@ -105,6 +105,15 @@ def hgcn(name: str, **changes: Any) -> Variant:
     return Variant(name, "hgcn-exchange" if "exchange" in changes else "hgcn", "paper", {**_HGCN, **changes})
 
 
+def _listed(group: str) -> Iterator[Variant]:
+    """Yield the variants of a group of the TOML file."""
+    for name, given in TEXTS["hgcn"][group].items():
+        changes = {key: value for key, value in given.items() if key not in ("title", "with")}
+        for key in given.get("with", ()):
+            changes = {**TEXTS["sets"][key], **changes}
+        yield hgcn(name, **changes)
+
+
 def _with_hops(variant: Variant, name: str, **more: Any) -> Variant:
     return replace(variant, name=name, changes={**variant.changes, **_HOPS, **more})
 
@@ -113,47 +122,11 @@ _MLP = Variant("mlp", "mlp", None, {**_FLAT, "learning_rate": 0.005, "dropout": 
 LABELS_ALONE = tuple(Variant(name, name, seeds=1) for name in ("label-propagation", "harmonic"))
 BASE = hgcn("hgcn-8")
 BY_LEVELS = tuple(BASE if levels == 8 else hgcn(f"hgcn-{levels}", levels=levels) for levels in LEVELS)
-ABLATIONS = (
-    hgcn("no-coarsening", coarsening=False),
-    hgcn("no-embedding", weight_embedding=0),
-    hgcn("round-weights", **_ROUND),
-    hgcn("channels-2", channels=2),
-    hgcn("channels-4", channels=4),
-    hgcn("exchange", exchange=4, levels=4, learning_rate=0.003),
-    hgcn("own-weights", **_OWN),
-    hgcn("dropout", dropout=0.2),
-    hgcn("harmonic-columns", harmonic=True, dropout=0.2),
+ABLATIONS, GAPS, ELSEWHERE_HOPS, ELSEWHERE_FEATURES = (
+    tuple(_listed(group)) for group in ("ablations", "gaps", "elsewhere-hops", "elsewhere-features")
 )
-GAPS = (
-    hgcn("gaps hops networks=4", **_SHARES, **_HOPS, networks=4),
-    hgcn("gaps networks=4 weight=0.6", nearness=True, nearness_weight=0.6, networks=4),
-    hgcn("gaps networks=4", nearness=True, networks=4),
-    hgcn("gaps networks=4 dropout=0.2", nearness=True, networks=4, dropout=0.2),
-    hgcn("gaps", nearness=True),
-    hgcn("gaps dropout=0.2", nearness=True, dropout=0.2),
-    hgcn("gaps harmonic", nearness=True, harmonic=True, dropout=0.2),
-    hgcn("gaps harmonic networks=4", nearness=True, harmonic=True, dropout=0.2, networks=4),
-)
-"""Candidates for the preset `long-range`."""
-ELSEWHERE_HOPS = (
-    hgcn("elsewhere hops levels=8 dropout=0.4", **_ROUND, **_HOPS, dropout=0.4),
-    hgcn("elsewhere hops", **_ROUND, **_HOPS, dropout=0.2, levels=6),
-    hgcn("elsewhere hops levels=4", **_ROUND, **_HOPS, dropout=0.2, levels=4),
-    hgcn("elsewhere hops own weights", **_ROUND, **_OWN, **_HOPS, dropout=0.2, levels=4),
-    hgcn("elsewhere hop counts", **_ROUND, hop_counts=True, dropout=0.2, levels=6),
-    hgcn("elsewhere hop means", **_ROUND, hop_means=True, dropout=0.2, levels=6),
-)
-ELSEWHERE_FEATURES = (
-    hgcn("elsewhere", **_ROUND, **_OWN, dropout=0.2, levels=4),
-    hgcn("elsewhere exchange", **_ROUND, **_OWN, dropout=0.2, levels=4, exchange=4),
-    hgcn("elsewhere levels=2", **_ROUND, **_OWN, dropout=0.2, levels=2),
-    hgcn("elsewhere levels=2 exchange", **_ROUND, **_OWN, dropout=0.2, levels=2, exchange=8),
-    hgcn("elsewhere levels=8", **_ROUND, **_OWN, dropout=0.2),
-    hgcn("elsewhere dropout=0.4", **_ROUND, **_OWN, dropout=0.4, levels=4),
-    hgcn("elsewhere no weights", **_OWN, weight_embedding=0, dropout=0.2, levels=4),
-    hgcn("elsewhere no coarsening", **_ROUND, **_OWN, coarsening=False, dropout=0.2, levels=8),
-)
-"""Candidates for the preset `elsewhere`, which see no more than flat networks do."""
+"""Changes of `BASE`, and candidates for the presets `long-range` and `elsewhere`; those for the latter with features
+alone see no more than flat networks do."""
 ELSEWHERE = (*ELSEWHERE_HOPS, *ELSEWHERE_FEATURES)
 """Candidates for parts of the graph without labels."""
 FORMER_GAPS = GAPS[1:]

@@ -3,45 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hiergcn.research import (
-    BLUE,
-    GREEN,
-    LINE,
-    MUTED,
-    PINK,
-    SKY,
-    VERMILION,
-    Axis,
-    Entry,
-    Figure,
-    Panel,
-    axes,
-    method_colour,
-    method_title,
-)
+from hiergcn.research import Axis, Entry, Figure, Panel, axes, method_colour, method_title, palette
 from hiergcn_experiments.paper.charts import DASH, DOTS, ROW
-from hiergcn_experiments.studies.large_diameter import (
-    BASE,
-    BLOCKED,
-    BY_DEPTH,
-    BY_LEVELS,
-    DEPTHS,
-    ELSEWHERE,
-    ELSEWHERE_FEATURES,
-    FARTHEST,
-    FLAT,
-    LABELS_ALONE,
-    LEVELS,
-    RANDOM,
-    dataset_title,
-    variant_title,
-)
+from hiergcn_experiments.studies import large_diameter as study
+from hiergcn_experiments.studies.large_diameter import BASE, BLOCKED, RANDOM, dataset_title, variant_title
 
 if TYPE_CHECKING:
     from hiergcn_experiments.studies.large_diameter_page import RangeResults
 
 KINDS = {RANDOM: "random split", BLOCKED: "blocked split"}
-LABEL_COLOURS = {"label-propagation": GREEN, "harmonic": PINK}
+LABEL_COLOURS = {"label-propagation": palette.GREEN, "harmonic": palette.PINK}
 CHANCE = 10.0
 """Per cent, of ten classes of equal size."""
 CURVE = 3
@@ -62,20 +33,22 @@ def headline_figure(results: "RangeResults", rows: Sequence[tuple[str, Sequence[
     for at, dataset in enumerate(results.datasets):
         x = Axis(0, 100, (0.0, 20.0, 40.0, 60.0, 80.0), ("0", "20", "40", "60", "80"), "test accuracy, %")
         panel = Panel(x, axes.rows(titles), title=dataset_title(dataset), height=ROW * len(titles), grid="x")
-        panel.rule(x=CHANCE, colour=MUTED, dash=DOTS, tip="chance")
+        panel.rule(x=CHANCE, colour=palette.MUTED, dash=DOTS, tip="chance")
         for place, (title, names) in enumerate(rows):
             means = [results.mean(names[at + k * len(results.datasets)], dataset, kind) for k, kind in enumerate(KINDS)]
             shown = [100 * mean for mean in means if mean is not None]
             if len(shown) == 2:
-                panel.across(min(shown), max(shown), place, LINE, 2.0)
-            for mean, colour, split in zip(means, (BLUE, VERMILION), KINDS.values(), strict=True):
+                panel.across(min(shown), max(shown), place, palette.LINE, 2.0)
+            for mean, colour, split in zip(means, (palette.BLUE, palette.VERMILION), KINDS.values(), strict=True):
                 if mean is not None:
                     panel.dots([100 * mean], [place], colour, size=5, tips=[f"{title}, {split}: {100 * mean:.1f} %"])
         panels.append(panel)
     if not panels:
         return None
-    legend = [Entry(title, colour) for title, colour in zip(KINDS.values(), (BLUE, VERMILION), strict=True)]
-    return Figure(panels, [*legend, Entry("chance", MUTED, "dashed")], columns=1)
+    legend = [
+        Entry(title, colour) for title, colour in zip(KINDS.values(), (palette.BLUE, palette.VERMILION), strict=True)
+    ]
+    return Figure(panels, [*legend, Entry("chance", palette.MUTED, "dashed")], columns=1)
 
 
 def depth_figure(results: "RangeResults") -> Figure | None:
@@ -84,7 +57,7 @@ def depth_figure(results: "RangeResults") -> Figure | None:
     for kind, title in KINDS.items():
         for dataset in results.datasets:
             curves = {name: _means(results, names, dataset, kind) for name, names in _curves().items()}
-            labels = {one.name: results.mean(one.name, dataset, kind) for one in LABELS_ALONE}
+            labels = {one.name: results.mean(one.name, dataset, kind) for one in study.LABELS_ALONE}
             heights = [value for curve in curves.values() for value in curve.values()]
             heights += [100 * value for value in labels.values() if value is not None]
             if len(curves["hgcn"]) < CURVE:
@@ -108,9 +81,9 @@ def depth_figure(results: "RangeResults") -> Figure | None:
 
 def _curves() -> dict[str, dict[int, str]]:
     """Return the variants of each method by layers."""
-    found = {"hgcn": {2 * levels + 1: one.name for levels, one in zip(LEVELS, BY_LEVELS, strict=True)}}
-    names = iter(BY_DEPTH)
-    return found | {method: {layers: next(names).name for layers in DEPTHS} for method in FLAT}
+    found = {"hgcn": {2 * levels + 1: one.name for levels, one in zip(study.LEVELS, study.BY_LEVELS, strict=True)}}
+    names = iter(study.BY_DEPTH)
+    return found | {method: {layers: next(names).name for layers in study.DEPTHS} for method in study.FLAT}
 
 
 def _means(results: "RangeResults", names: Mapping[int, str], dataset: str, kind: str) -> dict[int, float]:
@@ -136,14 +109,14 @@ def influence_figure(results: "RangeResults") -> Figure | None:
         curves = {arm: _beyond(values) for (where, arm), values in found.items() if where == dataset}
         every = [value for curve in curves.values() for value in curve if value > LEAST]
         panel = Panel(
-            axes.whole_numbers([0, FARTHEST], "hops k"),
+            axes.whole_numbers([0, study.FARTHEST], "hops k"),
             axes.powers([*every, 1.0], "influence from beyond k hops"),
             title=dataset_title(dataset),
             height=240,
         )
         for arm, curve in curves.items():
             shown = [(k, value) for k, value in enumerate(curve) if value > LEAST]
-            name, dash = influence_title(arm), "" if arm in (BASE.name, ELSEWHERE_FEATURES[0].name) else DASH
+            name, dash = influence_title(arm), "" if arm in (BASE.name, study.ELSEWHERE_FEATURES[0].name) else DASH
             panel.line([k for k, _ in shown], [value for _, value in shown], colours[arm], name, dash)
         panels.append(panel)
     return Figure(panels, [Entry(influence_title(arm), colour, "line") for arm, colour in colours.items()], columns=2)
@@ -151,12 +124,20 @@ def influence_figure(results: "RangeResults") -> Figure | None:
 
 def influence_title(arm: str) -> str:
     """Return the name of a network beside those of other families."""
-    title = variant_title(arm) + (", own weights" if arm in {one.name for one in ELSEWHERE} else "")
-    return title if title.startswith(tuple(map(method_title, (*FLAT, "hgcn")))) else f"H-GCN, {title}"
+    title = variant_title(arm) + (", own weights" if arm in {one.name for one in study.ELSEWHERE} else "")
+    return title if title.startswith(tuple(map(method_title, (*study.FLAT, "hgcn")))) else f"H-GCN, {title}"
 
 
 def _hues() -> Sequence[str]:
-    return (method_colour("gcn"), VERMILION, method_colour("graphsage"), method_colour("gcnii"), BLUE, MUTED, SKY)
+    return (
+        method_colour("gcn"),
+        palette.VERMILION,
+        method_colour("graphsage"),
+        method_colour("gcnii"),
+        palette.BLUE,
+        palette.MUTED,
+        palette.SKY,
+    )
 
 
 def _beyond(influence: Sequence[float]) -> list[float]:

@@ -13,28 +13,14 @@ from hiergcn_experiments.results import CellResult, Results
 from hiergcn_experiments.store import Record
 from hiergcn_experiments.studies import large_diameter as study
 from hiergcn_experiments.studies import large_diameter_charts as charts
-from hiergcn_experiments.studies.large_diameter import (
-    APART,
-    BASE,
-    BLOCKED,
-    BY_DEPTH,
-    BY_LEVELS,
-    CITY,
-    CLUSTERED,
-    FLAT_VARIANTS,
-    LABELS_ALONE,
-    RANDOM,
-    WITH_HOPS,
-    dataset_title,
-    variant_title,
-)
+from hiergcn_experiments.studies.large_diameter import BASE, BLOCKED, RANDOM, dataset_title, variant_title
 
 FAR = 16
 """Hops that the deepest flat networks see."""
 ALIKE = 1.25
 """Growth of the ratio of two costs that still counts as none."""
 _CITY = (0.56, 0.62)
-TARGETS = {"helsinki": (0.42, 0.46), "pegase-eccentricity": (0.73, 0.78), CITY: _CITY, CLUSTERED: _CITY}
+TARGETS = {"helsinki": (0.42, 0.46), "pegase-eccentricity": (0.73, 0.78), study.CITY: _CITY, study.CLUSTERED: _CITY}
 """Accuracies on random splits that were set before the runs: the least, and beyond."""
 MARGIN = 0.05
 """Lead over the best flat network that was set."""
@@ -120,12 +106,12 @@ class RangeResults:
     @cached_property
     def elsewhere(self) -> str:
         """The variant that the preset `elsewhere` was chosen to be, by validation nodes apart from training nodes."""
-        return self.winner(study.ELSEWHERE_FEATURES, APART)
+        return self.winner(study.ELSEWHERE_FEATURES, study.APART)
 
     @cached_property
     def elsewhere_hops(self) -> str:
         """The variant with hop columns that the same rule chooses."""
-        return self.winner(study.ELSEWHERE_HOPS, APART)
+        return self.winner(study.ELSEWHERE_HOPS, study.APART)
 
     def best(self, variants: Iterable[Variant], dataset: str, kind: str) -> str | None:
         """Return the variant of the highest mean test accuracy, known only afterwards."""
@@ -134,7 +120,7 @@ class RangeResults:
 
     def best_flat(self, dataset: str, kind: str, hops: bool = False) -> str | None:
         """Return the best flat network, the strictest rival: of those with hop columns, or of those without."""
-        return self.best(WITH_HOPS if hops else FLAT_VARIANTS, dataset, kind)
+        return self.best(study.WITH_HOPS if hops else study.FLAT_VARIANTS, dataset, kind)
 
     def lead(self, name: str, over: str | None, dataset: str, kind: str) -> Lead | None:
         """Return the difference of two variants, paired by split; None if one has no runs."""
@@ -211,7 +197,7 @@ def _titled(*groups: Iterable[Variant], before: str = "") -> list[tuple[str, str
 
 def _overview(results: RangeResults) -> Section | None:
     without = [
-        *_titled(LABELS_ALONE),
+        *_titled(study.LABELS_ALONE),
         ("MLP with nearness of labels", study.WITH_COLUMNS[0].name),
         ("H-GCN, 8 levels", BASE.name),
         ("H-GCN, `long-range` before hop columns", study.FORMER_GAPS[0].name),
@@ -241,7 +227,7 @@ def _overview(results: RangeResults) -> Section | None:
         best_row("best flat network with hop columns", hops=True),
     )
     table = Table(_columns(results, ""), (*rows[:2], best, *rows[2:at], with_hops, *rows[at:]))
-    drawn = [(title, [name] * len(results.places())) for title, name in _titled(LABELS_ALONE)]
+    drawn = [(title, [name] * len(results.places())) for title, name in _titled(study.LABELS_ALONE)]
     for title, hops in (("best flat network", False), ("best flat with hop columns", True)):
         drawn.append((title, [results.best_flat(*place, hops) or "" for place in results.places()]))
     ours = {"H-GCN, 8 levels": BASE.name, "H-GCN, long-range": results.long_range}
@@ -328,7 +314,7 @@ def farther(results: RangeResults) -> Text:
     signs, details = [], []
     for dataset, found in shares.items():
         if BASE.name in found and len(found) > 1:
-            flat = max(value for name, value in found.items() if name in {one.name for one in FLAT_VARIANTS})
+            flat = max(value for name, value in found.items() if name in {one.name for one in study.FLAT_VARIANTS})
             signs.append(1 if found[BASE.name] > flat else 0)
             ours, theirs = (f"{100 * value:.2g} %" for value in (found[BASE.name], flat))
             details.append(f"{dataset_title(dataset)}: {ours} against {theirs}")
@@ -347,8 +333,8 @@ def efficient(results: RangeResults) -> Text:
 
 def best_levels(results: RangeResults, dataset: str, kind: str) -> str | None:
     """Return the number of levels with the highest mean test accuracy."""
-    known = sum(results.mean(one.name, dataset, kind) is not None for one in BY_LEVELS)
-    best = results.best(BY_LEVELS, dataset, kind)
+    known = sum(results.mean(one.name, dataset, kind) is not None for one in study.BY_LEVELS)
+    best = results.best(study.BY_LEVELS, dataset, kind)
     return best.removeprefix("hgcn-") if best and known > 2 else None
 
 
@@ -382,8 +368,8 @@ def _claims(results: RangeResults) -> Section:
 
 
 def _depth(results: RangeResults) -> Section:
-    more = [one for one in (*FLAT_VARIANTS, *WITH_HOPS) if one not in BY_DEPTH]
-    table = Table(_columns(results, "network"), tuple(_rows(results, _titled(BY_LEVELS, BY_DEPTH, more))))
+    more = [one for one in (*study.FLAT_VARIANTS, *study.WITH_HOPS) if one not in study.BY_DEPTH]
+    table = Table(_columns(results, "network"), tuple(_rows(results, _titled(study.BY_LEVELS, study.BY_DEPTH, more))))
     shown = picture("depth", charts.depth_figure(results), "Test accuracy over layers.")
     return _TEXTS.section("depth", shown, table)
 
@@ -416,9 +402,9 @@ def _gaps(results: RangeResults) -> Section:
 
 
 def _elsewhere(results: RangeResults) -> Section:
-    listed = [*_titled(study.ELSEWHERE, before="H-GCN, "), *_titled(FLAT_VARIANTS)]
+    listed = [*_titled(study.ELSEWHERE, before="H-GCN, "), *_titled(study.FLAT_VARIANTS)]
     listed += [("H-GCN, 8 levels, as above", BASE.name)]
-    return _TEXTS.section("elsewhere", _candidates(results, listed, (APART, BLOCKED)))
+    return _TEXTS.section("elsewhere", _candidates(results, listed, (study.APART, BLOCKED)))
 
 
 def _influence(results: RangeResults) -> Section | None:
