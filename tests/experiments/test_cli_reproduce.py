@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from cli_shell import Command
 from test_cli_interrupt import heed_interrupts
+
+from hiergcn.settings import registry
 
 
 def test_the_list_names_every_experiment(command: Command) -> None:
@@ -86,3 +89,17 @@ def test_ctrl_c_keeps_what_is_done_and_the_page_says_what_is_missing(folder: Pat
     assert "Stopped. Finished runs are kept; run the same command to continue." in out
     verdicts = json.loads((store / "pages" / "verdicts.json").read_text(encoding="utf-8"))
     assert {one["word"] for one in verdicts} >= {"not run"}
+
+
+def test_without_the_experiments_one_sentence_says_where_to_get_them(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hiergcn.cli.plugins", lambda _: {})
+    monkeypatch.setattr("hiergcn.cli._ADDED", {})
+    outcome = command("reproduce", "table2")
+    assert outcome.code == 2
+    assert outcome.err.startswith("hiergcn reproduce is part of hiergcn-experiments. In a clone")
+    assert outcome.err.endswith(" run pip install ./experiments.\n")
+    registry.method_names()
+    monkeypatch.delitem(registry._METHODS, "deepwalk")
+    assert "deepwalk is part of hiergcn-experiments" in command("fit", "cora", "--model", "deepwalk").err
