@@ -80,7 +80,7 @@ class Setting(NamedTuple):
             limits = Limits(choices.__contains__, f"{', '.join(map(str, others))} or {last}")
         else:
             words = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}[kind]
-            limits = Limits((True, False).__contains__ if kind is bool else lambda _: True, words)
+            limits = Limits((lambda value: isinstance(value, bool)) if kind is bool else lambda _: True, words)
         return limits
 
     @property
