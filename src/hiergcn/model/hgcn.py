@@ -72,7 +72,7 @@ class GraphConvolution(nn.Module):
             S,
             self.theta,
             self.w,
-            own=self.phi,
+            phi=self.phi,
             mix=self.config.channel_mix,
             relu=self.relu,
             rate=self.config.dropout if self.training else 0.0,

@@ -109,8 +109,8 @@ class HierarchyTensors(nn.Module):
         self.levels: list[LevelTensors] = []
         for level, coarser in zip(sources, (*sources[1:], None), strict=True):
             n_coarser = 0 if coarser is None else coarser.adjacency.shape[0]
-            found = np.arange(n_coarser) if coarser is None or not coarsening else level.group
-            group = np.asarray(found, dtype=np.int64)  # hyper-node of each node
+            hyper_node = np.arange(n_coarser) if coarser is None or not coarsening else level.group
+            group = np.asarray(hyper_node, dtype=np.int64)
             adjacency = SparseMatrix.from_scipy(normalised_adjacency(level.adjacency))
             size = torch.from_numpy(np.bincount(group, minlength=n_coarser)).to(torch.float32).unsqueeze(1)
             gather = SparseMatrix.from_scipy(_members(group, n_coarser))

@@ -77,7 +77,7 @@ def stacked_levels(
 ) -> Stacked:
     """Return the levels of P in the form that kernels take."""
     first = np.cumsum([0, *(matrix.shape[0] for matrix in adjacencies)])
-    group = np.concatenate([found + start for found, start in zip(groups, first[1:], strict=False)] or [first[:0]])
+    group = np.concatenate([nodes + start for nodes, start in zip(groups, first[1:], strict=False)] or [first[:0]])
     weight = np.concatenate(node_weights).astype(np.float64)
     root = sp.diags_array(np.sqrt(weight))
     adjacency = sp.csr_array(sp.diags_array(1.0 / np.sqrt(weight)) @ sp.block_diag(adjacencies, format="csr") @ root)

@@ -144,9 +144,9 @@ def draw_mask(
         seeds = (int(torch.empty((), dtype=torch.int64).random_(-(2**63), None, generator=each)) for each in generators)
         return Mask(kept, entries, tuple(seed % 2**64 for seed in seeds), rows=rows)
     if gpu_kernels() and not replicas:
-        one = generators[0] or torch.cuda.default_generators[device.index or 0]
-        draw = _seed_and_offset(one)
-        one.set_offset(one.get_offset() + _OFFSET_STEP)
+        alone = generators[0] or torch.cuda.default_generators[device.index or 0]
+        draw = _seed_and_offset(alone)
+        alone.set_offset(alone.get_offset() + _OFFSET_STEP)
         return Mask(kept, entries, draw=draw, rows=rows)
     words = torch.empty((len(generators), -(-entries // 4)), dtype=torch.int64, device=device)  # four entries in each
     for row, each in zip(words, generators, strict=True):

@@ -43,10 +43,10 @@ Backend = Literal["torch", "numba", "triton"]
 
 
 def choose_backend(
-    theta: Tensor, w: Tensor | None, own: Tensor | None, mix: ChannelMix, relu: bool, generator: AnyGenerator
+    theta: Tensor, w: Tensor | None, phi: Tensor | None, mix: ChannelMix, relu: bool, generator: AnyGenerator
 ) -> Backend:
     """Return which implementation computes a layer with these settings."""
-    if own is not None or not (w is None or _mixes_after_relu(w, mix, relu)):
+    if phi is not None or not (w is None or _mixes_after_relu(w, mix, relu)):
         return "torch"  # no fused kernel has φ, or a weighted sum before the ReLU
     if on_cpu_alone(theta, generator):
         return "numba"
@@ -68,7 +68,7 @@ def convolve(
     theta: Tensor,  # θ of all channels (k + p, d * c)
     w: Tensor | None,  # channel weights (c,); None for one channel
     *,
-    own: Tensor | None = None,  # φ of all channels (k + p, d * c); None without
+    phi: Tensor | None = None,  # φ of all channels (k + p, d * c); None without
     mix: ChannelMix = "after_relu",
     relu: bool = True,
     rate: float = 0.0,
@@ -80,8 +80,8 @@ def convolve(
 ) -> Tensor:
     """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
 
-    def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, own: Tensor | None) -> Tensor:
-        backend = choose_backend(theta, w, own, mix, relu, generator)
+    def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, phi: Tensor | None) -> Tensor:
+        backend = choose_backend(theta, w, phi, mix, relu, generator)
         if backend == "numba":
             A = adjacency, transposed or adjacency
             return _by_numba(A, H, S, theta, w, relu, rate, generator, joint, rows)
@@ -92,9 +92,9 @@ def convolve(
             S = None if S is None else dropout(S, rate, generator)
         if backend == "triton" and w is not None:
             return _by_triton(adjacency, H, S, theta, w, transposed)
-        return _by_torch(adjacency, H, S, theta, w, own, mix, relu, transposed)
+        return _by_torch(adjacency, H, S, theta, w, phi, mix, relu, transposed)
 
-    given = H, S, theta, w, own
+    given = H, S, theta, w, phi
     return recomputed(layer, generator, *given) if recompute else layer(*given)
 
 
@@ -104,7 +104,7 @@ def _by_torch(
     S: Tensor | None,
     theta: Tensor,
     w: Tensor | None,
-    own: Tensor | None,
+    phi: Tensor | None,
     mix: ChannelMix,
     relu: bool,
     transposed: SparseMatrix | None,
@@ -114,9 +114,9 @@ def _by_torch(
     if S is not None:
         parts.append(S)
     widths = [part.shape[1] for part in parts]
-    phi = [None] * len(parts) if own is None else own.split(widths)
-    for part, weight, own_weight in zip(parts, theta.split(widths), phi, strict=True):
-        if Z is not None and own is None and isinstance(part, Tensor):
+    phis = [None] * len(parts) if phi is None else phi.split(widths)
+    for part, weight, own_weight in zip(parts, theta.split(widths), phis, strict=True):
+        if Z is not None and phi is None and isinstance(part, Tensor):
             Z = add_product(Z, propagate(adjacency, part, transposed), weight)
             continue
         term = _propagated(adjacency, part, weight, transposed)

@@ -184,7 +184,7 @@ class _ProductOfReplicas(ReplicaRule):
         if weight.is_cuda and gpu_kernels():
             dropped = in_dims[0] is not None
             return apply(ProductOnGPU, *each, X.pattern, dropped), 0
-        return torch.stack([replace(X, values=own) @ one for own, one in zip(*each, strict=True)]), 0
+        return torch.stack([replace(X, values=dropped) @ W for dropped, W in zip(*each, strict=True)]), 0
 
 
 class ProductOnGPU(torch.autograd.Function):
