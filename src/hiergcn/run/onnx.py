@@ -138,12 +138,12 @@ class _Recorder(TorchDispatchMode):
     """An ONNX graph, to which networks are added: each operation that depends on weights."""
 
     def __init__(self) -> None:
-        from onnx import helper, numpy_helper
+        from onnx import helper
 
         super().__init__()  # type: ignore[no-untyped-call]
-        self._helper, self._numpy = helper, numpy_helper
+        self._helper = helper
         self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.constants: dict[str, NDArray[Any]] = {}
         self.inputs: dict[str, NDArray[Any]] = {}
         self.any_nodes = True  # whether the number of nodes is left open
         self._names: dict[str, str] = {}  # by content: what several networks share is kept once
@@ -170,31 +170,31 @@ class _Recorder(TorchDispatchMode):
             self.any_nodes &= id(value) in self._weights or value.dim() == 0
             value = value.detach().numpy()
         array = np.asarray(np.float32(value) if isinstance(value, int | float) else value)
-        array = np.ascontiguousarray(array.astype(np.float32 if array.dtype.kind == "f" else np.int64))
-        key, name = _content(array), f"c{len(self.constants) + 1}"
-        if key not in self._names:
-            self._names[key] = name
-            self.constants.append(self._numpy.from_array(array, name))
-        return self._names[key]
+        return self._keep(array.astype(np.float32 if array.dtype.kind == "f" else np.int64), "c", self.constants)
 
     def input(self, value: NDArray[Any], name: str = "features") -> str:
         """Return the name of an input that has this value for the graph of the run."""
-        array = np.ascontiguousarray(value, dtype=np.float32)
-        key, earlier = f"{name} {_content(array)}", sum(other.startswith(name) for other in self.inputs)
+        return self._keep(np.asarray(value, dtype=np.float32), name, self.inputs)
+
+    def _keep(self, array: NDArray[Any], name: str, among: dict[str, NDArray[Any]]) -> str:
+        """Keep an array once, however many networks share it, and return its name."""
+        key = f"{name} {array.dtype} {array.shape} {sha256(array.tobytes()).hexdigest()}"
         if key not in self._names:
+            earlier = sum(other.startswith(name) for other in among)
             self._names[key] = name if earlier == 0 else f"{name}{earlier + 1}"
-            self.inputs[self._names[key]] = array
+            among[self._names[key]] = np.ascontiguousarray(array)
         return self._names[key]
 
     def model(self, output: str, name: str, width: int) -> Any:
         """Return the finished model; `output`, (n, width), is called `name`."""
-        from onnx import TensorProto, checker
+        from onnx import TensorProto, checker, numpy_helper
 
         self.nodes.append(self._helper.make_node("Identity", [output], [name]))
         n = "nodes" if self.any_nodes else len(next(iter(self.inputs.values())))
         shapes = {given: [n, *array.shape[1:]] for given, array in self.inputs.items()} | {name: [n, width]}
         *inputs, result = (self._helper.make_tensor_value_info(of, TensorProto.FLOAT, shapes[of]) for of in shapes)
-        graph = self._helper.make_graph(self.nodes, "hiergcn", inputs, [result], self.constants)
+        constants = [numpy_helper.from_array(array, of) for of, array in self.constants.items()]
+        graph = self._helper.make_graph(self.nodes, "hiergcn", inputs, [result], constants)
         opsets = [self._helper.make_opsetid("", OPSET)]
         model = self._helper.make_model(graph, opset_imports=opsets, producer_name="hiergcn", ir_version=9)
         checker.check_model(model)
@@ -268,10 +268,6 @@ class _Kernels(TorchFunctionMode):
         if func is SparseMatrix.product:
             return self.recorder.sparse_product(*args)
         return func(*args, **(kwargs or {}))
-
-
-def _content(array: NDArray[Any]) -> str:
-    return f"{array.dtype}{array.shape}{sha256(array.tobytes()).hexdigest()}"
 
 
 def _two(kind: str) -> Callable[..., str]:
