@@ -27,7 +27,7 @@ from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.events import EpochDone, OnEpoch
 from hiergcn.train.loop import SeedOutcome, train_runs
 from hiergcn.train.selection import HISTORY
-from hiergcn.workers.machine import choose_device, in_one_thread
+from hiergcn.workers.machine import choose_device, one_thread
 from hiergcn.workers.memory import require_memory
 from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, unit_request
 from hiergcn.workers.pool import Engine, Send, Work, WorkerDiedError
@@ -174,7 +174,9 @@ class Trainer:
         else:
             groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, iter(runs))]
             outcomes = chain.from_iterable(self._train(settings, list(group), on_epoch, workers) for _, group in groups)
-        for run, outcome in zip(runs, in_one_thread(outcomes), strict=True):
+        for run in runs:
+            with one_thread():  # the caller has its own in between
+                outcome = next(outcomes)
             if checkpoint is not None:
                 about = {name: getattr(outcome, name) for name in ("seed", "best_epoch", "seconds", "failure")}
                 tensors = {"history": torch.tensor(outcome.history)}

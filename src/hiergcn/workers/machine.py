@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -16,8 +16,6 @@ from hiergcn.version import __version__
 from hiergcn.workers.memory import proc_field
 
 _PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
-T = TypeVar("T")
-
 _MANY_NODES = 200_000  # from which on several processes need too much memory
 
 FEW_ENTRIES = 50_000
@@ -64,17 +62,6 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
         if device is not None:
             torch.cuda.set_device(device)
-
-
-def in_one_thread(items: Iterator[T]) -> Iterator[T]:
-    """Yield items that torch computes, each with `one_thread`; the caller has its threads in between."""
-    while True:
-        with one_thread():
-            try:
-                item = next(items)
-            except StopIteration:
-                return
-        yield item
 
 
 def cores() -> int:
