@@ -347,7 +347,7 @@ def _overview(records: Sequence[Record], tasks: Sequence[TaskResult]) -> Section
     rows = (
         ("mean accuracy over the tasks", points(mean(one.accuracy for one in tasks), False)),
         (
-            f"the same of the best single candidate that finished on half of the splits, {_title(best)}",
+            f"the same of the best single candidate that finished on half of the splits, {candidate_title(best)}",
             points(mean(one.counted(best) for one in tasks), False),
         ),
         ("tasks within 1.0 point of the task's best candidate, or above it", f"{close} of {len(tasks)}"),
@@ -374,7 +374,7 @@ def _accuracy(tasks: Sequence[TaskResult]) -> Section:
             (
                 Text(one.text.main, (*one.text.below, *counts)),
                 Text(mean_and_std(one.auto), strong=one.lead >= 0),
-                Text(points(one.counted(best), False), (_title(best),)),
+                Text(points(one.counted(best), False), (candidate_title(best),)),
                 points(one.best_of_each_split, False),
                 *(mean_and_std(one.candidate(name)) if one.single.get(name) else "–" for name in NAMED),
             )
@@ -428,7 +428,7 @@ def _candidates(tasks: Sequence[TaskResult]) -> Section:
         reasons = _reasons(tasks, name).most_common()
         rows.append(
             (
-                _title(name),
+                candidate_title(name),
                 f"{sum(len(one.single[name]) for one in there)} on {len(there)} tasks",
                 ", ".join(f"{count} {reason}" for reason, count in reasons),
                 *(points(own, False), points(own + lead, False), points(lead)),
@@ -465,7 +465,7 @@ def _chosen(tasks: Sequence[TaskResult]) -> Section:
         rows.append(
             (
                 one.text,
-                ", ".join(f"{_title(name)} {count}" for name, count in first.most_common()),
+                ", ".join(f"{candidate_title(name)} {count}" for name, count in first.most_common()),
                 *(f"{mean(map(len, answers)):.1f}", f"{mean(seconds):.0f}", f"{max(seconds):.0f}"),
             )
         )
@@ -525,7 +525,3 @@ def _unfinished(records: Sequence[Record]) -> Section:
 
 def _candidate_names(tasks: Iterable[TaskResult]) -> list[str]:
     return list(dict.fromkeys(name for one in tasks for name in one.single))
-
-
-def _title(name: str) -> str:
-    return candidate_title(name)
