@@ -15,7 +15,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.build import build_method
-from hiergcn.model.inputs import harmonic_columns
+from hiergcn.model.inputs import harmonic_columns, keep_columns, label_columns
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predictions_again
@@ -168,3 +168,13 @@ def test_sharp_columns_are_those_of_a_sharp_diffusion(graph: Graph, split: Split
     prepared = build_method("mlp", MLPConfig(harmonic=True, sharp=True, scaling="none")).prepare(task, None, CPU)
     assert isinstance(prepared.features, torch.Tensor)
     np.testing.assert_allclose(prepared.features.numpy()[:, 16:], sharp, rtol=1e-5, atol=1e-7)
+
+
+def test_columns_made_elsewhere_are_kept(graph: Graph, split: Split) -> None:
+    """A worker takes the columns of its caller instead of making them again."""
+    config = MLPConfig(harmonic=True, sharp=True)
+    made = label_columns(Task.of(graph, split), config)
+    task = Task.of(graph, split)
+    keep_columns(task, made)
+    assert harmonic_columns(task, sharp=True) is made["sharp"]
+    assert not label_columns(task, MLPConfig(nearness=True))

@@ -339,5 +339,5 @@ def _constructor_names(settings: Settings, has_default: bool) -> tuple[str | Non
 def _differing(settings: Settings) -> dict[str, Any]:
     """Return what differs from the preset; everything if the settings were adapted to a graph."""
     usual = {} if settings.preset == ADAPTED else settings_for(settings.method, settings.preset).values()
-    given = {name: value for name, value in settings.values().items() if name not in _DEFAULTS}
+    given = {name: value for name, value in settings.effective(settings.values()).items() if name not in _DEFAULTS}
     return {name: value for name, value in given.items() if not usual or value != usual[name]}

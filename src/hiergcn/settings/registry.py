@@ -46,7 +46,8 @@ class MethodInfo:
     recipes: str | Path | None = None
     """Folder of its recipes, a path or `package:folder`. Without recipes, the defaults are its only preset."""
     adapt: Callable[..., Sequence[Any]] | str | None = None
-    """Function of an `adapt.GraphFacts` that returns settings for a graph, or `module:function`."""
+    """Function of an `adapt.GraphFacts` that returns settings for a graph, at the top of a module, or
+    `module:function`."""
     price: EpochPrice = EpochPrice()
     reason: str = "features and edges together say most"
     """Why it was chosen, if it was; `{features}` stands for the features."""
@@ -139,9 +140,16 @@ def method_class(name: str) -> type[Any]:
     return method
 
 
-def registered_classes() -> list[type[Any]]:
-    """Return the classes of methods that were registered as such, not by their names."""
-    return [part for info in _METHODS.values() for part in (info.config, info.method) if not isinstance(part, str)]
+def outside_methods() -> list[MethodInfo]:
+    """Return the methods that were registered by their classes, outside of this package. Worker processes need them."""
+    given = (info for info in _METHODS.values() if not isinstance(info.config, str))
+    return [info for info in given if info.config.__module__ != "hiergcn.settings.methods"]
+
+
+def keep_methods(methods: Sequence[MethodInfo]) -> None:
+    """Add methods that another process has registered."""
+    for info in methods:
+        _METHODS.setdefault(info.name, info)
 
 
 def imported(what: Any) -> Any:

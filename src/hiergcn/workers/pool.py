@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.settings.coarsening import registered_strategies
-from hiergcn.settings.registry import registered_classes
+from hiergcn.settings.registry import keep_methods, outside_methods
 from hiergcn.workers.memory import Peak, peak_memory
 
 Send = Callable[[Any], None]
@@ -199,7 +199,9 @@ class _Worker:
             self.process.start()
         theirs.close()  # else the end of the process would go unnoticed here
         with suppress(OSError):  # of a process that died at once, which `receive` reports
-            self.connection.send(make)  # after the start, because its modules may take long to import
+            self.connection.send(
+                (outside_methods(), make)
+            )  # after the start, because its modules may take long to import
 
     def start(self, key: Any, job: Any) -> None:
         self.is_busy, self.key = True, key
@@ -262,7 +264,8 @@ def _script_hidden(make: Any) -> Iterator[None]:
 
     Python would import the script in every process: without `if __name__ == "__main__"` it would start from the top.
     """
-    registered = (*registered_strategies(), *registered_classes())
+    classes = (part for info in outside_methods() for part in (info.config, info.method))
+    registered = (*registered_strategies(), *classes)
     needed = "__main__" in {getattr(part, "__module__", None) for part in (make.func, *make.args, *registered)}
     script = vars(sys.modules["__main__"])
     hidden: dict[str, Any] = {name: script[name] for name in ("__spec__", "__file__") if name in script and not needed}
@@ -294,7 +297,8 @@ def _serve(connection: Connection, parent: int) -> None:
         return work(send, job)
 
     with suppress(EOFError, OSError):  # the caller is gone
-        make = connection.recv()
+        methods, make = connection.recv()
+        keep_methods(methods)
         while True:
             connection.send(do_job(partial(do, connection.recv())))
 
