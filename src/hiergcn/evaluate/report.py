@@ -67,7 +67,7 @@ class Answers:
         numbers = {"predicted": outputs[:, 0].astype(np.float64)}
         if isinstance(self.promise, PredictionIntervals):
             numbers["lower"], numbers["upper"] = self.promise.ends(numbers["predicted"])
-        decimals = DIGITS - math.floor(math.log10(self.target.scale.std))  # negative for tens, hundreds, ..
+        decimals = DIGITS - math.floor(math.log10(self.target.std))  # negative for tens, hundreds, ..
         rounded = {name: np.round(values, decimals) for name, values in numbers.items()}
         return {name: np.where(np.isfinite(values), values, np.nan) for name, values in rounded.items()}
 

@@ -71,6 +71,11 @@ class Classes(_Values):
     kind: ClassVar[Kind] = "classes"
     scale: ClassVar[Scale | None] = None
     """Unit in which a network learns: none."""
+    dtype: ClassVar[type[np.floating]] = np.float32
+    """Of the outputs of an answer."""
+    std: ClassVar[float] = 1.0
+    """Size of differences between outputs that matter: 1 for probabilities, of numbers their deviation."""
+    output_name: ClassVar[str] = "probabilities"
 
     @property
     def n_outputs(self) -> int:
@@ -142,10 +147,16 @@ class Numbers(_Values):
 
     kind: ClassVar[Kind] = "numbers"
     n_outputs: ClassVar[int] = 1
+    dtype: ClassVar[type[np.floating]] = np.float64
+    output_name: ClassVar[str] = "numbers"
 
     @property
     def names(self) -> tuple[str, ...]:
         return (self.name,)
+
+    @property
+    def std(self) -> float:
+        return 1.0 if self.scale is None else self.scale.std
 
     @property
     def strata(self) -> NDArray[np.int64]:
@@ -183,8 +194,7 @@ class Numbers(_Values):
         return outputs[:, 0]
 
     def node_scores(self, truth: NDArray[Any], outputs: NDArray[np.floating]) -> NDArray[Any]:
-        assert self.scale is not None
-        scores: NDArray[np.float64] = 1.0 - ((outputs[:, 0] - truth) / self.scale.std) ** 2
+        scores: NDArray[np.float64] = 1.0 - ((outputs[:, 0] - truth) / self.std) ** 2
         return scores
 
 

@@ -72,7 +72,7 @@ def export_onnx(run: Run, graph: Graph, path: Path) -> Exported:
     order = canonical_order(ordered.ids)
     ordered = ordered if order is None else ordered.reordered(order)
     recorder = _Recorder()
-    output = "probabilities" if model.target.scale is None else "numbers"
+    output = model.target.output_name
     made = recorder.model(_answer(recorder, model, ordered), output, model.target.n_outputs)
     with written_whole(path) as part:
         onnx.save(made, str(part))
@@ -126,7 +126,7 @@ def _answer(recorder: "_Recorder", model: Model, graph: Graph) -> str:
             mean = part if mean is None else add("Add", mean, part)
         assert mean is not None
         mean = add("Div", mean, weight)
-        if model.target.scale is None and member.temperature != 1:
+        if member.temperature != 1:  # of probabilities alone
             mean = add("Softmax", add("Div", add("Log", add("Max", mean, FLOOR)), member.temperature), axis=-1)
         part = add("Mul", mean, weight)
         total = part if total is None else add("Add", total, part)

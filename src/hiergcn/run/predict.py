@@ -120,10 +120,10 @@ class Model:
 
         Refuse to if these would be guesses.
         """
-        kind = np.float32 if self.target.kind == "classes" else np.float64
-        mean = np.zeros((graph.n_nodes, self.target.n_outputs), dtype=kind)
+        dtype = self.target.dtype
+        mean = np.zeros((graph.n_nodes, self.target.n_outputs), dtype=dtype)
         for _, weight, outputs in self.each_method(graph, device):
-            mean += (weight * outputs).astype(kind)
+            mean += (weight * outputs).astype(dtype)
         return mean
 
     def each_method(self, graph: Graph, device: str = "auto") -> Iterator[tuple[str, float, NDArray[Any]]]:
@@ -134,9 +134,7 @@ class Model:
             for member, outputs in alike:
                 weight += member.share
                 total += self.shares(member, graph) * outputs
-            mean = total / weight
-            calibrated = self.target.kind == "classes"
-            yield member.name, weight, Temperature(member.temperature).scale(mean) if calibrated else mean
+            yield member.name, weight, Temperature(member.temperature).scale(total / weight)  # which is 1 for numbers
 
     def shares(self, member: Member, graph: Graph) -> NDArray[np.float64]:
         """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
@@ -284,7 +282,7 @@ def predictions_again(run: "Run", graph: Graph, device: str = "auto") -> pd.Data
     if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.members):
         return run.table
     probabilities = run.model.predict_proba(graph, device)
-    rounding = ROUNDING * (1.0 if run.target.scale is None else run.target.scale.std)
+    rounding = ROUNDING * run.target.std
     apart = int(np.count_nonzero(~(np.abs(probabilities - run.probabilities) <= rounding).all(axis=1)))
     if apart:
         raise InputError(
