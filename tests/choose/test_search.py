@@ -241,7 +241,7 @@ def test_a_candidate_that_the_clock_ends_keeps_its_best_epoch(monkeypatch: pytes
     split = Split.random(planted.labels, 10, ENOUGH, None, 0)
     read = count()
     monkeypatch.setattr(search, "Budget", lambda limit, **_: Budget(limit, lambda: float(next(read))))
-    entries = (portfolio.Entry("mlp"), portfolio.Entry("gcn"))
+    entries = (portfolio.Candidate("mlp"), portfolio.Candidate("gcn"))
     monkeypatch.setattr(search, "candidates_for", lambda *_, **__: entries)
     monkeypatch.setattr(search, "SIMPLE", 1)
     found = board(chosen(planted, split, seeds=(0,), changes={"epochs": 60}, time_limit=90.0))

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hiergcn.settings.recipes import has_recipe, method_of, recipe_layers
+from hiergcn.settings.recipes import has_recipe
 from hiergcn.settings.registry import config_class, method_named_in, method_title
-from hiergcn.settings.settings import AUTO, check_for_any, is_automatic, method_for, parsed_changes
+from hiergcn.settings.settings import AUTO, Settings, check_for_any, is_automatic, method_for, settings_for
 
 if TYPE_CHECKING:
     from hiergcn.graph.profile import GraphProfile
@@ -112,7 +112,7 @@ class Condition(Enum):
         return bool(getattr(now, self.name))
 
 
-class Entry(NamedTuple):
+class Candidate(NamedTuple):
     """A candidate: its name, which begins with its method, and how its settings differ from those for the graph."""
 
     name: str
@@ -230,55 +230,61 @@ _LONG = {
     "levels": 10,
 }
 
-_SIMPLE = (Entry("label-propagation"), Entry("harmonic"), Entry("mlp", {}, Condition.has_features), Entry("gcn"))
+_SIMPLE = (
+    Candidate("label-propagation"),
+    Candidate("harmonic"),
+    Candidate("mlp", {}, Condition.has_features),
+    Candidate("gcn"),
+)
 
 PORTFOLIO = (
     *_SIMPLE,
-    Entry("hgcn-plus", {}, Condition.features_can_catch_up),
-    Entry("gcn+harmonic", _HARMONIC, early="labels_first"),
-    Entry("mlp+degrees", _DEGREES, Condition.neighbours_not_alike, "only_degrees_tell"),
-    Entry("mlp+harmonic", _HARMONIC, Condition.labels_lead, "labels_first"),
-    Entry("mlp+nearness", _NEARNESS, Condition.reaches_far, "labels_first"),
-    Entry("mlp+sharp", _SHARP, Condition.labels_lead),
-    Entry("gcn+sharp", _SHARP, Condition.labels_lead),
-    Entry("hgcn+nearness", _LONG | _NEARNESS, Condition.reaches_far),
-    Entry("hgcn+harmonic", {**_LONG, "dropout": 0.2, **_HARMONIC}, Condition.reaches_far),
-    Entry("hgcn-plus-strong-flat", _STRONG | _FLAT, Condition.propagation_leads),
-    Entry("hgcn-plus-near", _NEAR, Condition.propagation_leads),
-    Entry("hgcn-plus+harmonic", _HARMONIC, Condition.columns_help, "columns_lead"),
-    Entry("graphsage", {}, Condition.features_can_catch_up, "neighbours_may_differ"),
-    Entry("graphsage-deep", _DEEP, Condition.neighbours_differ, "neighbours_differ"),
-    Entry("hgcn-plus-light", _LIGHT, Condition.propagation_leads),
-    Entry("hgcn-plus-strong", _STRONG, Condition.propagation_leads),
-    Entry("appnp+harmonic", _SHORT | _HARMONIC, Condition.columns_help),
-    Entry("hgcn-plus-flat", _FLAT, Condition.features_can_catch_up),
-    Entry("hgcn-plus-normalised", _NORMALISED, Condition.propagation_leads),
+    Candidate("hgcn-plus", {}, Condition.features_can_catch_up),
+    Candidate("gcn+harmonic", _HARMONIC, early="labels_first"),
+    Candidate("mlp+degrees", _DEGREES, Condition.neighbours_not_alike, "only_degrees_tell"),
+    Candidate("mlp+harmonic", _HARMONIC, Condition.labels_lead, "labels_first"),
+    Candidate("mlp+nearness", _NEARNESS, Condition.reaches_far, "labels_first"),
+    Candidate("mlp+sharp", _SHARP, Condition.labels_lead),
+    Candidate("gcn+sharp", _SHARP, Condition.labels_lead),
+    Candidate("hgcn+nearness", _LONG | _NEARNESS, Condition.reaches_far),
+    Candidate("hgcn+harmonic", {**_LONG, "dropout": 0.2, **_HARMONIC}, Condition.reaches_far),
+    Candidate("hgcn-plus-strong-flat", _STRONG | _FLAT, Condition.propagation_leads),
+    Candidate("hgcn-plus-near", _NEAR, Condition.propagation_leads),
+    Candidate("hgcn-plus+harmonic", _HARMONIC, Condition.columns_help, "columns_lead"),
+    Candidate("graphsage", {}, Condition.features_can_catch_up, "neighbours_may_differ"),
+    Candidate("graphsage-deep", _DEEP, Condition.neighbours_differ, "neighbours_differ"),
+    Candidate("hgcn-plus-light", _LIGHT, Condition.propagation_leads),
+    Candidate("hgcn-plus-strong", _STRONG, Condition.propagation_leads),
+    Candidate("appnp+harmonic", _SHORT | _HARMONIC, Condition.columns_help),
+    Candidate("hgcn-plus-flat", _FLAT, Condition.features_can_catch_up),
+    Candidate("hgcn-plus-normalised", _NORMALISED, Condition.propagation_leads),
 )
 """In the order in which they are tried, unless one is tried early; the first four are the simple methods."""
 
 WITH_RECIPES = tuple(
-    Entry(name, recipe=True) for name in ("label-propagation", "harmonic", "mlp", "gcn", "appnp", "hgcn-plus", "grand")
+    Candidate(name, recipe=True)
+    for name in ("label-propagation", "harmonic", "mlp", "gcn", "appnp", "hgcn-plus", "grand")
 )
 """Candidates for a named dataset that has recipes of its own."""
 
 NUMBER_PORTFOLIO = (
-    Entry("constant"),
+    Candidate("constant"),
     *_SIMPLE,
-    Entry("mlp+harmonic", {"dropout": 0.1} | _HARMONIC),
-    Entry("graphsage+harmonic", {"dropout": 0.2} | _HARMONIC),
-    Entry("gcn+harmonic", _HARMONIC),
-    Entry("hgcn-plus+harmonic", _HARMONIC),
-    Entry("graphsage", {}, Condition.features_can_catch_up),
-    Entry("hgcn-plus", {}, Condition.features_can_catch_up),
-    Entry("hgcn+harmonic", {**_LONG, "dropout": 0.2, **_HARMONIC}, Condition.reaches_far),
-    Entry("hgcn", _LONG, Condition.reaches_far),
-    Entry("appnp+harmonic", _SHORT | _HARMONIC, Condition.columns_help),
+    Candidate("mlp+harmonic", {"dropout": 0.1} | _HARMONIC),
+    Candidate("graphsage+harmonic", {"dropout": 0.2} | _HARMONIC),
+    Candidate("gcn+harmonic", _HARMONIC),
+    Candidate("hgcn-plus+harmonic", _HARMONIC),
+    Candidate("graphsage", {}, Condition.features_can_catch_up),
+    Candidate("hgcn-plus", {}, Condition.features_can_catch_up),
+    Candidate("hgcn+harmonic", {**_LONG, "dropout": 0.2, **_HARMONIC}, Condition.reaches_far),
+    Candidate("hgcn", _LONG, Condition.reaches_far),
+    Candidate("appnp+harmonic", _SHORT | _HARMONIC, Condition.columns_help),
 )
 """The same for numbers. The harmonic column is often the best one, and much dropout would hide it; this list was
 designed by validation on two splits of four tasks, see docs/results/numbers."""
 
 
-def candidates_for(dataset: str | None, *, numbers: bool = False) -> tuple[Entry, ...]:
+def candidates_for(dataset: str | None, *, numbers: bool = False) -> tuple[Candidate, ...]:
     """Return the candidates for numbers, for a named dataset with recipes, or for any other graph."""
     if numbers:
         return NUMBER_PORTFOLIO
@@ -300,8 +306,5 @@ def checked_method(
     if is_automatic(model, preset, dataset):
         check_settings(changes or {})
         return AUTO
-    method = method_of(model or method_for(preset, dataset), preset)
-    parsed_changes(method, changes or {})  # raises for unknown methods too
-    if preset:
-        recipe_layers(method, preset, dataset)
-    return method
+    settings: Settings = settings_for(model or method_for(preset, dataset), preset, dataset).override(changes or {})
+    return settings.method

@@ -23,7 +23,7 @@ import torch
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
-from hiergcn.choose.portfolio import Entry, SearchState, candidates_for, check_settings
+from hiergcn.choose.portfolio import Candidate, SearchState, candidates_for, check_settings
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import HierGCNError
 from hiergcn.evaluate.calibration import Temperature, fit_temperature
@@ -72,7 +72,7 @@ class Skip(Enum):
 class CandidateState:
     """A candidate with its results, or why it has none."""
 
-    entry: Entry
+    entry: Candidate
     settings: Settings | None = None
     results: SeedResults = field(default_factory=SeedResults)
     epoch: float = 0.0
@@ -255,7 +255,7 @@ class Search:
         target = self.trainer.task(self.split).target
         return target.node_scores(self.validation_labels, candidate.outputs()[self.validation])
 
-    def try_all(self, pending: list[Entry], lanes: Lanes, simple: bool = False) -> None:
+    def try_all(self, pending: list[Candidate], lanes: Lanes, simple: bool = False) -> None:
         """Train each candidate with the first seed, within a share of the budget."""
         while pending or lanes.is_busy:
             entry = self._next(pending, lanes) if lanes.is_free else None
@@ -265,13 +265,13 @@ class Search:
                 pending.remove(entry)
                 self._begin(entry, lanes, simple)
 
-    def _next(self, pending: Sequence[Entry], lanes: Lanes) -> Entry | None:
+    def _next(self, pending: Sequence[Candidate], lanes: Lanes) -> Candidate | None:
         """Return the candidate to consider next; None if all wait for one that is running."""
         now, running = self.state(), {candidate.entry.name for candidate, _ in lanes.running}
         known = [entry for entry in pending if entry.when is None or not running & {*entry.when.evidence}]
         return next((entry for entry in known if entry.early and getattr(now, entry.early)), next(iter(known), None))
 
-    def _begin(self, entry: Entry, lanes: Lanes, simple: bool) -> None:
+    def _begin(self, entry: Candidate, lanes: Lanes, simple: bool) -> None:
         """Start the first seed of a candidate, unless there is a reason not to."""
         now, candidate = self.state(), CandidateState(entry)
         self.candidates.append(candidate)
@@ -320,7 +320,7 @@ class Search:
         grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
         return Watch(self.budget, self.share, now, grace, len(self.turns), epochs)
 
-    def _settings(self, entry: Entry) -> Settings:
+    def _settings(self, entry: Candidate) -> Settings:
         """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
 
         If labels take turns, the validation loss selects the epoch. The best accuracy of few nodes is a matter of luck,
@@ -346,10 +346,10 @@ class Search:
     def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
         settings = candidate.settings
         assert settings is not None
-        made = Made()
+        made = MadeOnce()
         if lanes.count > 1:
             columns = [label_columns(self.trainer.task(turn), settings.model) for turn in self.turns]
-            made = Made(self.trainer.hierarchy(settings), columns)
+            made = MadeOnce(self.trainer.hierarchy(settings), columns)
         lanes.start((candidate, seeds[0]), Job(settings, seeds, watch, made), candidate.epoch, candidate.memory)
 
     def _finish_one(self, lanes: Lanes) -> None:
@@ -453,7 +453,7 @@ class Watch:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
 
 
-class Made(NamedTuple):
+class MadeOnce(NamedTuple):
     """What the caller has made from the graph, so that no worker makes it again."""
 
     hierarchy: Hierarchy | None = None
@@ -467,7 +467,7 @@ class Job(NamedTuple):
     settings: Settings
     seeds: Sequence[int]
     watch: Watch
-    made: Made = Made()
+    made: MadeOnce = MadeOnce()
 
 
 class Done(NamedTuple):

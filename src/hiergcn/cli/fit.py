@@ -126,11 +126,9 @@ def fit(
     from hiergcn.model.ops.ranks import joined, rank_device
     from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
     from hiergcn.run.fit import fit as run_fit
-    from hiergcn.settings.settings import AUTO, settings_for
+    from hiergcn.settings.settings import AUTO
     from hiergcn.workers.machine import workers_for
 
-    if method != AUTO:
-        settings_for(method, preset, source.dataset).override(changes)  # refuses values that do not go together
     ranks = context.with_resource(joined(device))
     if ranks.size > 1 and int(changes.get("batches", 1)) < ranks.size:
         raise InputError("The ranks of torchrun share the batches of an epoch; give --set batches=N, a few per rank.")

@@ -70,9 +70,7 @@ def tune(
     from hiergcn.comparison.tune import JOURNAL, write_tuning
     from hiergcn.comparison.tune import tune as search
     from hiergcn.run.out_folder import check_free
-    from hiergcn.settings.settings import settings_for
 
-    settings_for(method, None, source.dataset).override(changes)  # refuses values that do not go together
     folder = Path("runs") / f"{source.name}-{method}-tune" if out is None else out
     if not (folder / JOURNAL).is_file():
         check_free(folder)

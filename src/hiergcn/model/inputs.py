@@ -90,7 +90,7 @@ class Input:
         return None
 
 
-class Harmonic(Input):
+class HarmonicInput(Input):
     name, title, called = "harmonic", " with harmonic columns", "harmonic columns"
     reason = "labels diffused along the edges say much, and {features} add to them"
     settings: ClassVar = {"harmonic": False, "sharp": False}
@@ -111,11 +111,11 @@ class Harmonic(Input):
         return [f"labels nearby: {name}" for name in class_names]
 
 
-class Sharp(Harmonic):
+class SharpInput(HarmonicInput):
     name, title, sharp = "sharp", " with sharp harmonic columns", True
 
 
-class Degrees(Input):
+class DegreesInput(Input):
     """The `structure.SURROUNDINGS` of each node in place of its features."""
 
     name, title, called = "degrees", " on degrees", "degrees"
@@ -130,7 +130,7 @@ class Degrees(Input):
         return list(SURROUNDINGS)
 
 
-class Hops(Input):
+class HopsInput(Input):
     name, title, called = "hops", " with hop columns", "hop_counts and hop_means"
     settings: ClassVar = {"hop_counts": False, "hop_means": False}
 
@@ -144,7 +144,7 @@ class Hops(Input):
         return len(COUNT_HOPS) * counts + len(MEAN_HOPS) * n_features * means
 
 
-class Nearness(Input):
+class NearnessInput(Input):
     name, title, called = "nearness", " with nearness of labels", "nearness"
     reason = "how near the labels of each class are says much, and {features} add to it"
     settings: ClassVar = {"nearness": False, "nearness_shares": False}
@@ -165,7 +165,7 @@ class Nearness(Input):
         return NearnessMethod(method, config.nearness_weight, config.nearness_shares, config.hop_counts)
 
 
-INPUTS: tuple[Input, ...] = (Harmonic(), Sharp(), Degrees(), Hops(), Nearness())
+INPUTS: tuple[Input, ...] = (HarmonicInput(), SharpInput(), DegreesInput(), HopsInput(), NearnessInput())
 
 
 def inputs_of(config: Any) -> list[Input]:
