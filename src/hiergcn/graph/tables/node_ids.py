@@ -54,21 +54,15 @@ class IdColumn:
             if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
                 column = as_text(column)
             strings = pa.chunked_array([pa.array(column, pa.large_string(), from_pandas=True)])
-        is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
-        strings = pc.ascii_trim(strings, BLANKS) if is_ascii else pc.utf8_trim_whitespace(strings)
-        length = pc.binary_length(strings)
-        if pc.any(pc.equal(length, 0)).as_py():
-            strings = pc.if_else(pc.equal(length, 0), pa.scalar(None, pa.large_string()), strings)
-        if strings.null_count or not len(strings):
-            return cls(strings)
-        try:
-            strings[:1].cast(pa.int64())  # most columns of text show in the first row that they are
-            whole = strings.cast(pa.int64())
-        except pa.ArrowInvalid:
-            return cls(strings)
-        padded = pc.and_(pc.starts_with(strings, "0"), pc.greater(length, 1))  # 007, and 0xA, which Arrow takes for 10
-        is_odd = pc.any(pc.or_(padded, pc.starts_with(strings, "-0"))).as_py()
-        return cls(strings if is_odd else whole.to_numpy())
+        whole = _whole_numbers(strings)
+        if whole is None:
+            is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
+            strings = pc.ascii_trim(strings, BLANKS) if is_ascii else pc.utf8_trim_whitespace(strings)
+            empty = pc.equal(pc.binary_length(strings), 0)
+            if pc.any(empty).as_py():
+                strings = pc.if_else(empty, pa.scalar(None, pa.large_string()), strings)
+            whole = _whole_numbers(strings)
+        return cls(strings if whole is None else whole)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -155,3 +149,20 @@ class IdColumn:
         position[listed - low] = np.arange(listed.size)
         inside = (wanted >= low) & (wanted <= high)
         return position[wanted - low if inside.all() else np.where(inside, wanted - low, -1)].astype(np.int64)
+
+
+def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
+    """Return the numbers if every text is one in its usual form, without blanks."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if strings.null_count or not len(strings):
+        return None
+    try:
+        strings[:1].cast(pa.int64())  # most columns of text show in the first row that they are
+        whole: NDArray[np.int64] = strings.cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    padded = pc.and_(pc.starts_with(strings, "0"), pc.greater(pc.binary_length(strings), 1))  # 0xA is 10 for Arrow
+    is_odd = pc.any(pc.or_(padded, pc.starts_with(strings, "-0"))).as_py()
+    return None if is_odd else whole
