@@ -121,15 +121,18 @@ def digest_of(name: str | None) -> str | None:
 def _make_work(device: str) -> Work:
     """Prepare a worker; return the function that does a unit, sends each result and returns all."""
     torch.set_num_threads(1)
-    torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
 
     def work(send: Send, unit: Unit) -> list[Record]:
         trainings = [job for job in unit.jobs if isinstance(job, Training)]
         measurements = (measured(job, device) for job in unit.jobs if isinstance(job, Measurement))
         records = []
-        for record in chain(measurements, _trained(trainings, device)):
-            send(record)
-            records.append(record)
+        torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
+        try:
+            for record in chain(measurements, _trained(trainings, device)):
+                send(record)
+                records.append(record)
+        finally:
+            torch.set_flush_denormal(False)  # this may be the process of a caller who needs them
         return records
 
     return work
