@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def cora_arrays(content: bytes, cites: bytes, paper_ids: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the arrays that `hiergcn.datasets.embedded` reads, in the smallest types that hold them."""
+    """Return the arrays that `hiergcn.datasets.catalogue` reads, in the smallest types that hold them."""
     papers = pd.read_csv(io.BytesIO(content), sep="\t", header=None, index_col=0).loc[paper_ids]
     links = pd.read_csv(io.BytesIO(cites), sep="\t", header=None).to_numpy()
     node = pd.Index(paper_ids)

@@ -146,7 +146,7 @@ def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **
     Args:
         graph: a Graph, a symmetric scipy sparse matrix, or the name of a dataset.
         levels: coarser levels to make; fewer if the graph cannot be coarsened further.
-        strategy: `hgcn`, the paper's, another name (`hiergcn.settings.coarsening_names()`), or a function.
+        strategy: `hgcn`, the paper's, another name (`hiergcn.coarsening.strategy_names()`), or a function.
         config: other settings of `CoarsenConfig`.
     """
     from hiergcn.coarsening.multilevel import coarsen as make_hierarchy

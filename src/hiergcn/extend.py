@@ -14,7 +14,7 @@ from hiergcn.model.baselines.base import (
 )
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod, glorot
-from hiergcn.model.levels import Field, LevelTensors, Pooling
+from hiergcn.model.levels import Field, LevelTensors
 from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
 from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser, Prepared
 from hiergcn.model.ops.dense import dense_product
@@ -33,7 +33,7 @@ from hiergcn.settings.fields import (
     setting,
 )
 from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
-from hiergcn.settings.methods import HGCNConfig
+from hiergcn.settings.methods import HGCNConfig, Pooling
 
 __all__ = ["HGCN", "SCALING"]
 __all__ += ["AdjacencyMethod", "Count", "EdgeMethod", "Edges", "FeatureLinear", "Features", "Field"]

@@ -44,9 +44,9 @@ def _figure(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def percent(fraction: float | None, digits: int = 1) -> str:
+def percent(fraction: float | None) -> str:
     """Return a fraction in per cent, without the sign; "-" for None."""
-    return "-" if fraction is None else f"{100 * fraction:.{digits}f}"
+    return "-" if fraction is None else f"{100 * fraction:.1f}"
 
 
 def duration(seconds: float) -> str:

@@ -5,9 +5,10 @@ import torch
 
 from hiergcn import planted_graph
 from hiergcn.coarsening import coarsen
-from hiergcn.model.levels import HierarchyTensors, LevelTensors, Pooling
+from hiergcn.model.levels import HierarchyTensors, LevelTensors
 from hiergcn.model.ops import cpu
 from hiergcn.model.ops.dropout import RowSubset
+from hiergcn.settings.methods import Pooling
 
 
 @pytest.fixture(params=["plain", "compiled"])

@@ -20,12 +20,13 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
 from hiergcn.reports.leaderboard import Row
-from hiergcn.run.fit import BASELINES, AllSeedsFailedError, draw_split, fit
+from hiergcn.run.fit import BASELINES, draw_split, fit
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train import trainer
 from hiergcn.train.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
 from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.seeds import AllSeedsFailedError
 from hiergcn.train.trainer import Trainer
 
 

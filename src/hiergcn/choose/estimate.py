@@ -13,7 +13,6 @@ from hiergcn.choose.adapt import choose_settings
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import WIDTH
-from hiergcn.settings.settings import Settings
 from hiergcn.train.events import EpochDone, FitEvent
 from hiergcn.train.loop import REPORT_EVERY
 from hiergcn.train.seeds import train_seeds
@@ -59,13 +58,13 @@ class Clock:
         return statistics.median((then - now) / (later - epoch) for (epoch, now), (later, then) in pairwise(self.ticks))
 
 
-def estimate_fit(graph: Graph, split: Split, settings: Settings | None = None) -> Estimate:
+def estimate_fit(graph: Graph, split: Split) -> Estimate:
     """Train a few epochs on the graph, or on a smaller one of the same density and width if it is large.
 
-    Settings are adapted to the graph if they are None. An `InputError` is raised if a fit would need too much memory.
+    The settings are those adapted to the graph. An `InputError` is raised if a fit would need too much memory.
     """
     trainer = Trainer(graph)
-    settings = settings or choose_settings(graph, split, coarsened=trainer.coarsened).settings
+    settings = choose_settings(graph, split, coarsened=trainer.coarsened).settings
     trainer.plan(settings)
     width = graph.n_features or WIDTH
     nodes = min(graph.n_nodes, TRIAL_NODES, max(TRIAL_ENTRIES // width, 200))

@@ -24,9 +24,10 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec
-from hiergcn.run.fit import DRAWN_SPLIT, AllSeedsFailedError, check_classes, fit, in_canonical_order, own_split
+from hiergcn.run.fit import DRAWN_SPLIT, check_classes, fit, in_canonical_order, own_split
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.events import FitEvent, SeedDone
+from hiergcn.train.seeds import AllSeedsFailedError
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.machine import environment
 from hiergcn.workers.memory import Peak

@@ -80,7 +80,8 @@ METRICS: dict[str, Metric] = {
         "root mean squared error", lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean()), "numbers"
     ),
 }
-"""Every metric by its name; the first of a kind is the main one. Result files, tables and pages list what stands here.
+"""Every metric by its name; the first of a kind is the main one. Result files list what stands here, and so do tables
+and pages of classes; those of numbers name R² and both errors themselves.
 Of classes, higher is better and 1 is perfect. R² is 1 less the squared error in units of the variance; errors are in
 the unit of the target, and lower is better."""
 

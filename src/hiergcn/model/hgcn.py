@@ -10,7 +10,7 @@ With L coarsening layers there are l = 2L + 1 layers:
     3.6  output, i = l           softmax(ReLU(Â_1 H_l θ_l))                                          Eq. 8
 
 H_i is always the input of layer i; the paper writes H_i for the output of a refining layer. Levels of a `Hierarchy`
-count from 0, so A_i is that of level i - 1. `coarsen` makes them (plainly in `coarsen/reference.py`): grouping and
+count from 0, so A_i is that of level i - 1. `coarsen` makes them (plainly in `coarsening/reference.py`): grouping and
 Eq. 2, M (Eq. 3), A' = MᵀAM (Eq. 5). Eqs. 1 and 7 are one call, `ops/layer.py`; Â is made in `ops/sparse.py`. The
 softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of predictions in
 `train/selection.py`.

@@ -29,7 +29,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import within_hops
-from hiergcn.graph.structure import SURROUNDINGS, surroundings
+from hiergcn.graph.structure import surroundings
 from hiergcn.graph.task import Task
 from hiergcn.model.features import scaled
 from hiergcn.model.memory_cost import MemoryPlan, Workload
@@ -85,10 +85,6 @@ class Input:
         """Return how many columns the memory plan counts."""
         return 0
 
-    def column_names(self, class_names: Sequence[str]) -> list[str] | None:
-        """Return the names of the columns, for explanations; None if they have none."""
-        return None
-
 
 class HarmonicInput(Input):
     name, title, called = "harmonic", " with harmonic columns", "harmonic columns"
@@ -107,9 +103,6 @@ class HarmonicInput(Input):
     def columns(self, task: Task, config: Any) -> np.ndarray:
         return harmonic_columns(task, self.sharp)
 
-    def column_names(self, class_names: Sequence[str]) -> list[str]:
-        return [f"labels nearby: {name}" for name in class_names]
-
 
 class SharpInput(HarmonicInput):
     name, title, sharp = "sharp", " with sharp harmonic columns", True
@@ -125,9 +118,6 @@ class DegreesInput(Input):
 
     def columns(self, task: Task, config: Any) -> np.ndarray:
         return surroundings(task.adjacency)
-
-    def column_names(self, class_names: Sequence[str]) -> list[str]:
-        return list(SURROUNDINGS)
 
 
 class HopsInput(Input):

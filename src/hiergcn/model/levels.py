@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +13,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.model.ops.dropout import RowSubset
 from hiergcn.model.ops.replicas import nodes_first
 from hiergcn.model.ops.sparse import SparseMatrix, linear_map, normalised_adjacency
-
-Pooling = Literal["sum", "mean", "l2"]
+from hiergcn.settings.methods import Pooling
 
 _PART = 512  # nodes whose gradients are summed first, so that a weight shared by most nodes is not one long sum
 

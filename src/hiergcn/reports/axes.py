@@ -72,10 +72,10 @@ def powers(values: Iterable[float], title: str = "", room: float = 0.06) -> Axis
     return Axis(10**low, 10**high, tuple(ticks), tuple(map(_short, ticks)), title, log=True)
 
 
-def rows(names: Sequence[str], title: str = "") -> Axis:
+def rows(names: Sequence[str]) -> Axis:
     """Return an axis of names at 0, 1, ..., the first at its high end, which is the top."""
     ticks = tuple(float(place) for place in range(len(names)))
-    return Axis(len(names) - 0.5, -0.5, ticks, tuple(names), title)
+    return Axis(len(names) - 0.5, -0.5, ticks, tuple(names), "")
 
 
 def _step(wide: float, most: int) -> float:

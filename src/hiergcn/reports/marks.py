@@ -55,10 +55,10 @@ def _outline(shape: Shape, size: float) -> str:
     return "M" + "L".join(f"{number(1.3 * size * x)} {number(1.3 * size * y)}" for x, y in mirrored) + "Z"
 
 
-def interval(low: float, high: float, y: float, colour: str = INK, width: float = 1.6, tip: str = "") -> str:
+def interval(low: float, high: float, y: float, colour: str = INK, width: float = 1.6) -> str:
     """Return a horizontal line between two shares of the width."""
     ends = f'x1="{share(low)}" x2="{share(high)}" y1="{number(y)}" y2="{number(y)}"'
-    return f'<line {ends} stroke="{colour}" stroke-width="{number(width)}" stroke-linecap="round"{tip_attribute(tip)}/>'
+    return f'<line {ends} stroke="{colour}" stroke-width="{number(width)}" stroke-linecap="round"/>'
 
 
 def upright(x: float, low: float, high: float, colour: str, width: float = 1.0, dash: str = "", tip: str = "") -> str:
@@ -120,9 +120,9 @@ class PlotColumn:
     def mark(self, value: float, colour: str, shape: Shape = "dot", size: float = 5, tip: str = "") -> str:
         return mark(self.axis.at(value), MIDDLE, colour, shape, size, tip)
 
-    def interval(self, low: float, high: float, colour: str, width: float = 1.6, tip: str = "") -> str:
+    def interval(self, low: float, high: float, colour: str, width: float = 1.6) -> str:
         left, right = (min(max(self.axis.at(value), 0.0), 1.0) for value in (low, high))
-        return interval(left, right, MIDDLE, colour, width, tip)
+        return interval(left, right, MIDDLE, colour, width)
 
     def zero(self) -> str:
         return upright(self.axis.at(0.0), -BEYOND, HEIGHT + BEYOND, INK)

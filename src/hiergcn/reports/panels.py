@@ -102,9 +102,9 @@ class Panel:
             if a == a and b == b:
                 self._marks.append(marks.mark(self.x.at(a), self.down(b), colour, shape, size, tip))
 
-    def across(self, low: float, high: float, y: float, colour: str = INK, width: float = 1.6, tip: str = "") -> None:
+    def across(self, low: float, high: float, y: float, colour: str = INK, width: float = 1.6) -> None:
         """Add a horizontal interval."""
-        self._marks.append(marks.interval(self.x.at(low), self.x.at(high), self.down(y), colour, width, tip))
+        self._marks.append(marks.interval(self.x.at(low), self.x.at(high), self.down(y), colour, width))
 
     def up(self, x: float, low: float, high: float, colour: str = INK, width: float = 1.2, tip: str = "") -> None:
         """Add a vertical interval."""

@@ -1,6 +1,6 @@
 """The path from a graph to a result: split, settings, hierarchy, training, evaluation, baselines.
 
-If no method is named, `auto.choose` takes the place of settings to training.
+If no method is named, `choose.search.choose` takes the place of settings and training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,6 @@ from hiergcn.settings.registry import config_class
 from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, is_automatic
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
-from hiergcn.train.seeds import AllSeedsFailedError as AllSeedsFailedError
 from hiergcn.train.seeds import SeedResults, train_seeds
 from hiergcn.train.selection import HISTORY
 from hiergcn.train.trainer import BATCH_LEVELS, Trainer
@@ -88,7 +87,7 @@ def fit(
 ) -> Run:
     """Train models for a graph, evaluate them, and return everything that a run folder holds.
 
-    Without settings, model, preset and dataset, or with the model `auto`, the method is chosen too: see `auto`. The
+    Without settings, model, preset and dataset, or with the model `auto`, the method is chosen too: see `choose`. The
     answer is the mean of all seeds and of all methods that were chosen. Ctrl-C ends the run early with what is
     finished; it is raised again if nothing is.
 

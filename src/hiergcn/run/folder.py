@@ -2,7 +2,7 @@
 
 config.json        settings, data, seeds, device, command       model.safetensors   weights of all members
 metrics.json       every score                                  hierarchy.npz       the levels
-history.csv        each seed, epoch by epoch                    votes.npz           see `explain.votes`
+history.csv        each seed, epoch by epoch                    votes.npz           see `explanation.votes`
 predictions.csv    each node, by the user's own id              environment.json    machine and versions
 probabilities.npy  of every class (or numbers), a row per node   report.html         the page (made by `report`)
 coordinates.npz    where the nodes are, if the data say so      view.npz            levels of the page alone

@@ -71,7 +71,7 @@ class Member:
 class Model:
     """The networks of a run, and what they need to predict on a graph. The first has the largest share.
 
-    `embed` and `traceable_on` are about that first one; `predict_proba` is the mean of all.
+    `embed` is that of the first one; `predict_proba` is the mean of all.
     """
 
     def __init__(self, run: "Run") -> None:

@@ -22,6 +22,8 @@ from hiergcn.settings.fields import (
 from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
 from hiergcn.settings.registry import EpochPrice, register_method
 
+Pooling = Literal["sum", "mean", "l2"]
+
 
 @dataclass(frozen=True)
 class HGCNConfig(InputConfig):
@@ -46,7 +48,7 @@ class HGCNConfig(InputConfig):
         "Cora.",
     )
     dropout: Rate = setting(0.85, "Dropout rate on the input of each layer.")
-    pooling: Literal["sum", "mean", "l2"] = setting(
+    pooling: Pooling = setting(
         "sum", "Eq. 4 sums. Reference: l2, which divides by the square root of the group's size."
     )
     channel_mix: Literal["after_relu", "before_relu"] = setting(

@@ -54,7 +54,7 @@ class MethodInfo:
     reason_without_features: str | None = "the edges say much, and there are no features"
     """The same if the nodes have no features of their own; None if it is the same."""
     colour: str = "grey"
-    """In pictures: a hue of `report.palette`, or a CSS colour."""
+    """In pictures: a hue of `reports.palette`, or a CSS colour."""
     sibling: str | None = None
     """Method that it is easily confused with."""
     recomputes: bool = False

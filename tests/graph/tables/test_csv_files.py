@@ -14,7 +14,7 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables import text_files
-from hiergcn.graph.tables.column_roles import CsvOptions
+from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
 from hiergcn.graph.tables.csv_files import CsvGraph, graph_name, read_csv
 from hiergcn.graph.tables.findings import understood
 
@@ -295,11 +295,11 @@ def test_wrong_options_are_answered_with_the_nearest() -> None:
         Graph.from_pandas(None, delimiter=",")  # type: ignore[arg-type, call-arg]
 
 
-def test_roles_are_plain_values(read: Read) -> None:
-    assert read(EDGES, NODES, id="paper", label="topic").roles.to_dict() == {
-        "edges": {"ends": ("from", "to"), "weight": None, "usual": True},
-        "nodes": {"id": "paper", "label": "topic", "split": None, "dropped": (), "target": None, "label_named": True},
-    }
+def test_roles_of_columns(read: Read) -> None:
+    table = read(EDGES, NODES, id="paper", label="topic")
+    assert table.nodes is not None
+    assert table.edges.columns == EdgeColumns(("from", "to"), None, True)
+    assert table.nodes.columns == NodeColumns("paper", "topic", None, (), None, True)
 
 
 def test_validation_nodes_are_drawn_if_none_are_named(read: Read) -> None:

@@ -1,12 +1,12 @@
 """Columns with a role: ids, labels or targets, splits, ends of edges and weights. All others of the nodes are features.
 
 A column has the role that the caller gives it, or that its name usually has, or that its place suggests. All readers
-choose here. What was chosen is a value of plain names, `ColumnRoles`, which can be stored and used for another table.
+choose here.
 """
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from hiergcn.errors import InputError
@@ -164,18 +164,6 @@ class EdgeColumns:
         if ends[0] == ends[1]:
             raise InputError(f"{origin}: column {ends[0]!r} cannot be both ends of an edge; name two columns.")
         return cls((ends[0], ends[1]), weight, usual is not None)
-
-
-@dataclass(frozen=True)
-class ColumnRoles:
-    """The roles of all columns of a graph's tables, as names that another table can be read by."""
-
-    edges: EdgeColumns
-    nodes: NodeColumns | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, which JSON keeps."""
-        return asdict(self)
 
 
 def usual_ends(columns: Sequence[str]) -> tuple[str, str] | None:

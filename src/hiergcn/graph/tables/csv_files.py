@@ -28,7 +28,6 @@ from hiergcn.graph.split import Split
 from hiergcn.graph.tables.column_roles import (
     ID,
     LABEL,
-    ColumnRoles,
     CsvOptions,
     EdgeColumns,
     NodeColumns,
@@ -101,10 +100,6 @@ class CsvGraph:
         """Each distinct edge that is no self-loop as one number, source * n + target."""
         source, target = self.positions
         return np.asarray(pd.unique((source * self.graph.n_nodes + target)[source != target]))
-
-    @property
-    def roles(self) -> ColumnRoles:
-        return ColumnRoles(self.edges.columns, None if self.nodes is None else self.nodes.columns)
 
     @property
     def obstacle(self) -> str | None:

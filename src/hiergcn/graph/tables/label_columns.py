@@ -145,7 +145,7 @@ def split_from_column(
 
 
 def split_from_parts(
-    part: NDArray[np.int64], labels: NDArray[np.int64], ids: NDArray[Any], named_by: str, seed: int = 0
+    part: NDArray[np.int64], labels: NDArray[np.int64], ids: NDArray[Any], named_by: str
 ) -> tuple[Split, list[str]]:
     """Return the split of nodes whose parts are indices of PARTS, -1 for none, and notes on it.
 
@@ -162,7 +162,7 @@ def split_from_parts(
     train, validation, test = (np.flatnonzero((part == place) & ~waiting) for place in range(len(PARTS)))
     if train.size and not validation.size:
         training = np.where(part == 0, labels, -1)
-        drawn = Split.holdout(training, test=0.0, seed=seed, order=canonical_order(ids))
+        drawn = Split.holdout(training, test=0.0, seed=0, order=canonical_order(ids))
         train, validation = drawn.train, drawn.validation
         notes.append(f"{named_by} names no validation nodes: a fifth of each class's training nodes became so")
     return Split(train, validation, test), notes

@@ -13,10 +13,9 @@ Reference: chooses the epoch by validation accuracy, then loss. Test labels play
 import torch
 from torch import Tensor, nn
 
-from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import FlatMethod
+from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.method import Features, NodeModel
-from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, normalised_adjacency
+from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix
 from hiergcn.settings.methods import APPNPConfig
 
 
@@ -44,9 +43,6 @@ class APPNP(NodeModel):
         return [self.first.weight]  # W_0
 
 
-class APPNPMethod(FlatMethod):
+class APPNPMethod(AdjacencyMethod):
     network = APPNP
     replicates = True
-
-    def structure(self, task: Task, device: torch.device) -> SparseMatrix:
-        return SparseMatrix.from_scipy(normalised_adjacency(task.adjacency), device)

@@ -7,7 +7,7 @@ epoch sets Y, and every seed gives the same model. A row of F, scaled to sum to 
 are all equal if no label reaches the node.
 
 The harmonic function (Zhu et al., 2003) is the other method of labels alone: they are diffused to convergence, see
-`coarsen.diffusion`. One epoch solves the system, and every seed gives the same model.
+`coarsening.diffusion`. One epoch solves the system, and every seed gives the same model.
 
 Both predict numbers, too. Label propagation gives a node the mean of the training values, weighted by what reaches it
 of each: the expected value, if every value were a class. The constant, which uses no edge either, is the floor.
