@@ -3,6 +3,7 @@
 A label is the decile of the eccentricity within a number of hops (Liang et al., 2025, arXiv 2503.09008).
 """
 
+from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Any
 
@@ -139,8 +140,6 @@ def _eccentricity(indptr: Any, indices: Any, lengths: Any, hops: int, found: Any
     queue = np.empty(n, np.int32)
     distance = np.full(n, np.inf)
     touched = np.empty(n, np.int32)  # nodes whose distance must be reset
-    heap_key = np.empty(indices.size + 2)
-    heap_node = np.empty(indices.size + 2, np.int32)
     for source in range(start, stop):
         near[source], queue[0] = source, source
         first, last = 0, 1
@@ -156,22 +155,10 @@ def _eccentricity(indptr: Any, indices: Any, lengths: Any, hops: int, found: Any
                         queue[last] = j
                         last += 1
         left = last
-        distance[source], touched[0], heap_key[1], heap_node[1] = 0.0, source, 0.0, source
-        n_touched, size = 1, 1
+        distance[source], touched[0], n_touched = 0.0, source, 1
+        heap = [(0.0, np.int64(source))]
         while left > 0:
-            key, i = heap_key[1], heap_node[1]
-            moved_key, moved_node = heap_key[size], heap_node[size]
-            size -= 1
-            at = 1
-            while 2 * at <= size:  # sift the last entry down from the root
-                child = 2 * at
-                if child < size and heap_key[child + 1] < heap_key[child]:
-                    child += 1
-                if moved_key <= heap_key[child]:
-                    break
-                heap_key[at], heap_node[at] = heap_key[child], heap_node[child]
-                at = child
-            heap_key[at], heap_node[at] = moved_key, moved_node
+            key, i = heappop(heap)
             if key > distance[i]:  # the node was settled by a shorter path
                 continue
             if near[i] == source:
@@ -185,11 +172,6 @@ def _eccentricity(indptr: Any, indices: Any, lengths: Any, hops: int, found: Any
                         touched[n_touched] = j
                         n_touched += 1
                     distance[j] = through
-                    size += 1
-                    at = size
-                    while at > 1 and through < heap_key[at // 2]:
-                        heap_key[at], heap_node[at] = heap_key[at // 2], heap_node[at // 2]
-                        at //= 2
-                    heap_key[at], heap_node[at] = through, j
+                    heappush(heap, (through, np.int64(j)))
         for k in range(n_touched):
             distance[touched[k]] = np.inf

@@ -11,6 +11,7 @@ IM-MPNN coarsens by Graclus and its output is a perceptron over the concatenatio
 the output layer are those of H-GCN.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,15 +27,10 @@ from hiergcn.extend import (
     HGCNConfig,
     HGCNMethod,
     InputConfig,
-    Layer,
     LevelTensors,
-    MemoryPlan,
     Pooling,
-    Prepared,
-    Workload,
     dense_product,
     glorot,
-    layers_memory,
     setting,
 )
 
@@ -114,15 +110,7 @@ class ExchangeMethod(HGCNMethod):
     """The network as a method."""
 
     config: ExchangeConfig
+    network = ExchangeHGCN
 
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> ExchangeHGCN:
-        return ExchangeHGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
-
-    def memory(self, work: Workload) -> MemoryPlan:
-        config, n = self.config, work.nodes
-        d, p, width = config.hidden, config.weight_embedding, config.hidden * config.channels
-        levels = work.levels if config.coarsening else work.levels[:1] * (config.levels + 1)
-        first = Layer(n, work.dense, p * config.embed_input, width)
-        inner = [Layer(level.nodes, 0, d + p, width) for level in [*levels] * config.exchange]
-        output = Layer(n, 0, d, work.n_classes * config.output_channels)
-        return layers_memory(work, levels, [first, *inner, output])
+    def inner_levels(self, levels: Sequence[Any]) -> list[Any]:
+        return [*levels] * self.config.exchange

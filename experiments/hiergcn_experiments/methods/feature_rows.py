@@ -26,33 +26,21 @@ def feature_rows(features: Features, nodes: Tensor) -> Features:
     """Return X[nodes], sparse if X is."""
     if isinstance(features, Tensor):
         return features.index_select(0, nodes)
-    values, column, length = _entries(features, nodes)
-    return _assembled(values, column, length, features.shape[1])
+    pattern = features.pattern
+    first = pattern.row_start[nodes]
+    length = pattern.row_start[nodes + 1] - first
+    row_start = torch.cat([length.new_zeros(1), length.cumsum(0)])
+    places = torch.arange(int(row_start[-1]), device=nodes.device)
+    places = places + torch.repeat_interleave(first - row_start[:-1], length)
+    kept = Pattern((len(nodes), features.shape[1]), row_start, pattern.column[places])
+    return SparseMatrix(features.values[places], kept)
 
 
 def few_rows(features: Features, nodes: Tensor) -> Features | FewColumns:
     """Return X[nodes] with a sparse gradient, for plain gradient descent; other optimisers need `feature_rows`."""
-    if isinstance(features, Tensor):
-        return features.index_select(0, nodes)
-    values, column, length = _entries(features, nodes)
-    columns, place = torch.unique(column, return_inverse=True)
-    return FewColumns(_assembled(values, place, length, len(columns)), columns)
-
-
-def _entries(features: SparseMatrix, nodes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return values and columns of the nodes' entries, and each node's number of entries."""
-    pattern = features.pattern
-    first = pattern.row_start[nodes]
-    length = pattern.row_start[nodes + 1] - first
-    row_start = _offsets(length)
-    places = torch.arange(int(row_start[-1]), device=nodes.device)
-    places = places + torch.repeat_interleave(first - row_start[:-1], length)
-    return features.values[places], pattern.column[places], length
-
-
-def _assembled(values: Tensor, column: Tensor, length: Tensor, width: int) -> SparseMatrix:
-    return SparseMatrix(values, Pattern((len(length), width), _offsets(length), column))
-
-
-def _offsets(length: Tensor) -> Tensor:
-    return torch.cat([length.new_zeros(1), length.cumsum(0)])
+    rows = feature_rows(features, nodes)
+    if isinstance(rows, Tensor):
+        return rows
+    columns, place = torch.unique(rows.pattern.column, return_inverse=True)
+    used = Pattern((len(nodes), len(columns)), rows.pattern.row_start, place)
+    return FewColumns(SparseMatrix(rows.values, used), columns)

@@ -16,6 +16,7 @@ softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of 
 `train/selection.py`.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -235,9 +236,14 @@ class HGCNMethod(Method):
     """H-GCN as a method: the hierarchy becomes tensors once, each seed gets its own network."""
 
     replicates = True
+    network: type[HGCN] = HGCN
 
     def __init__(self, config: HGCNConfig) -> None:
         self.config = config
+
+    def inner_levels(self, levels: Sequence[Any]) -> list[Any]:
+        """Return the level of each hidden layer but the first."""
+        return [*levels[1:-1], *levels[:0:-1]]
 
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
@@ -263,14 +269,14 @@ class HGCNMethod(Method):
         return min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
-        return HGCN(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
+        return self.network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         config, n = self.config, work.nodes
         d, p, width = config.hidden, config.weight_embedding, config.hidden * config.channels
         levels = work.levels if config.coarsening else work.levels[:1] * (config.levels + 1)
         first = Layer(n, work.dense, p * config.embed_input, width)
-        inner = [Layer(level.nodes, 0, d + p, width) for level in (*levels[1:-1], *levels[:0:-1])]
+        inner = [Layer(level.nodes, 0, d + p, width) for level in self.inner_levels(levels)]
         hidden = [first, *inner] if len(levels) > 1 else []
         fixed, learned = (0, d) if hidden else (work.dense, 0)
         output = Layer(n, fixed, learned, work.n_classes * config.output_channels)
