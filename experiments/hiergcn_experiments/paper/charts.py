@@ -89,7 +89,10 @@ def _by_method(
     """Draw a panel per dataset with a row per method; H-GCN's rows are shaded. Axes hold the cells `beside`, too."""
     panels = []
     for dataset in datasets:
-        arms = [arm for arm in METHODS if _has_row(cells, arm, dataset)]
+        ran_on = {arm: {name for one, name in cells if one == arm} for arm in METHODS}
+        arms = [  # a recipe for one dataset has no row in the panels of the others
+            arm for arm, names in ran_on.items() if dataset in names or len(names) > 1
+        ]
         if not arms:
             continue
         found = [cell for cell in (*cells.values(), *beside) if cell.cell.dataset == dataset]
@@ -104,12 +107,6 @@ def _by_method(
             draw(panel, place, arm, dataset)
         panels.append(panel)
     return Figure(panels, legend, columns=2)
-
-
-def _has_row(cells: Mapping[tuple[str, str], PaperCell], arm: str, dataset: str) -> bool:
-    """Return whether a method has a row in the panel of a dataset. A recipe for one dataset has none in the others."""
-    ran_on = {name for one, name in cells if one == arm}
-    return dataset in ran_on or len(ran_on) > 1
 
 
 def _mean_and_spread(panel: Panel, place: int, cell: PaperCell, colour: str, name: str) -> None:
@@ -132,7 +129,11 @@ def varied_figure(evidence: Evidence, experiment: str, what: str, best: dict[str
     for name in evidence.scale.datasets:
         cells, printed = evidence.varied(experiment, name), 100 * TABLE2["hgcn"][name].mean
         done = {value: cell for value, cell in cells.items() if cell.done}
-        far = _far_below(done, printed)
+        far = None  # the value whose mean would flatten the others into a line, if there is one
+        ranked = sorted((_percent(cell.accuracy.mean), value) for value, cell in done.items())
+        if len(ranked) > 2:
+            (lowest, value), (second, _), (highest, _) = ranked[0], ranked[1], ranked[-1]
+            far = value if second - lowest > FAR * max(max(highest, printed) - second, 1.0) else None
         shown = {value: cell for value, cell in done.items() if value != far}
         heights = [end for cell in shown.values() for end in _ends(cell)]
         panel = Panel(
@@ -156,15 +157,6 @@ def varied_figure(evidence: Evidence, experiment: str, what: str, best: dict[str
         Entry("the paper's best", palette.INK, "star"),
     ]
     return Figure(panels, legend, columns=2)
-
-
-def _far_below(cells: Mapping[int, PaperCell], printed: float) -> int | None:
-    """Return the value whose mean would flatten the others into a line, if there is one."""
-    ranked = sorted((_percent(cell.accuracy.mean), value) for value, cell in cells.items())
-    if len(ranked) < 3:
-        return None
-    (lowest, value), (second, _), (highest, _) = ranked[0], ranked[1], ranked[-1]
-    return value if second - lowest > FAR * max(max(highest, printed) - second, 1.0) else None
 
 
 def _percent(fraction: float | None) -> float:
@@ -282,20 +274,29 @@ def toy_figure(found: Mapping[str, Any]) -> Figure:
         "Same neighbours (SEG)": found["equivalence"],
         "Most similar (SSG)": found["groups"],
     }
+
+    def empty(title: str) -> Panel:
+        return Panel(Axis(-1.5, 1.5, (), ()), Axis(-0.8, 1.4, (), ()), title=title, height=150)
+
     panels = []
     for title, groups in steps.items():
-        panel = _empty(title)
+        panel = empty(title)
         for number, group in enumerate(members(names, groups)):
             if len(group) > 1:
                 x, y = zip(*(TOY_PLACES[name] for name in group), strict=True)
                 panel.line(x, y, palette.CLASS_COLOURS[number % 6], width=34, opacity=0.3)
         _draw_graph(panel, {name: TOY_PLACES[name] for name in names}, edges)
         panels.append(panel)
-    return Figure([*panels, _coarse_panel(found)], columns=4)
-
-
-def _empty(title: str) -> Panel:
-    return Panel(Axis(-1.5, 1.5, (), ()), Axis(-0.8, 1.4, (), ()), title=title, height=150)
+    labels, matrix = members(names, found["groups"]), np.array(found["coarse"])
+    places = {label: tuple(np.mean([TOY_PLACES[name] for name in label], axis=0)) for label in labels}
+    merged = [(labels[i], labels[j], matrix[i, j]) for i, j in zip(*np.nonzero(np.triu(matrix, 1)), strict=True)]
+    coarse = empty("The coarser graph")
+    _draw_graph(coarse, places, merged)
+    for label, weight, loop in zip(labels, found["node_weight"], matrix.diagonal(), strict=True):
+        coarse.text(*places[label], f"weight {weight}", dy=28)
+        if loop:
+            coarse.text(*places[label], f"loop {loop:g}", dy=43)
+    return Figure([*panels, coarse], columns=4)
 
 
 def _draw_graph(panel: Panel, places: Mapping[str, tuple[float, float]], edges: Sequence[tuple[Any, ...]]) -> None:
@@ -308,17 +309,3 @@ def _draw_graph(panel: Panel, places: Mapping[str, tuple[float, float]], edges: 
     for name, (x, y) in places.items():
         panel.dots([x], [y], palette.INK, "ring", 11)
         panel.text(x, y, name, colour=palette.INK, strong=True)
-
-
-def _coarse_panel(found: Mapping[str, Any]) -> Panel:
-    labels, matrix = members(found["names"], found["groups"]), np.array(found["coarse"])
-    places = {label: tuple(np.mean([TOY_PLACES[name] for name in label], axis=0)) for label in labels}
-    edges = [(labels[i], labels[j], matrix[i, j]) for i, j in zip(*np.nonzero(np.triu(matrix, 1)), strict=True)]
-    panel = _empty("The coarser graph")
-    _draw_graph(panel, places, edges)
-    for label, weight, loop in zip(labels, found["node_weight"], matrix.diagonal(), strict=True):
-        x, y = places[label]
-        panel.text(x, y, f"weight {weight}", dy=28)
-        if loop:
-            panel.text(x, y, f"loop {loop:g}", dy=43)
-    return panel

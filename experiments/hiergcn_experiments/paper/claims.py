@@ -54,26 +54,31 @@ NOT_RUN = Finding("not run", "The runs needed for this claim are not in the stor
 
 
 def better(pairs: Iterable[Pair]) -> Finding:
-    """Judge "ours is better than each of these"."""
+    """Judge "ours is better than each of these".
+
+    Runs without a difference speak against the claim if there are enough of them. If the paper prints differences, most
+    of our 95 % intervals must lie below them. Otherwise there must be enough runs to see a difference that has the same
+    sign in every pair.
+    """
     compared = compare_cells(pairs)
     run = [one for one in compared if one.run]
     signs = [one.sign for one in run]
     count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
     missing = [one.name for one in compared if not one.run]
-    return _by_signs(signs, count, missing, enough=_has_power(run), details=_by_outcome(run))
-
-
-def _has_power(run: Sequence[Compared]) -> bool:
-    """Return whether runs without a difference speak against one.
-
-    If the paper prints differences, most of our 95 % intervals must lie below them. Otherwise there must be enough
-    runs to see a difference that has the same sign in every pair.
-    """
     printed = [(one.found.high, one.printed) for one in run if one.printed is not None]
+    enough = all(len(run) * least_p(one.found.units) < LEVEL for one in run)
     if printed:
-        below = [high is not None and high < theirs for high, theirs in printed]
-        return 2 * sum(below) > len(below)
-    return all(len(run) * least_p(one.found.units) < LEVEL for one in run)
+        enough = 2 * sum(high is not None and high < theirs for high, theirs in printed) > len(printed)
+    details = []
+    for sign, word in ((1, "Better"), (-1, "Worse"), (0, "Level")):
+        groups: dict[str, list[str]] = {}  # the part of a name before its comma is written once
+        for one in run:
+            if one.sign == sign:
+                head, _, rest = one.name.partition(", ")
+                groups.setdefault(head, []).append(f"{rest} {_figures(one)}".strip())
+        texts = [f"{head} {', '.join(texts)}" for head, texts in groups.items()]
+        details += [f"{word}: {'; '.join(texts)}."] if texts else []
+    return _by_signs(signs, count, missing, enough=enough, details=tuple(details))
 
 
 def _by_signs(
@@ -331,20 +336,6 @@ def _unrun(names: Sequence[str]) -> str:
     return f" Not run: {'; '.join(names)}." if names else ""
 
 
-def _by_outcome(compared: Sequence[Compared]) -> tuple[str, ...]:
-    """Return a line each for better, worse and level; the part of a name before its comma is written once."""
-    lines = []
-    for sign, word in ((1, "Better"), (-1, "Worse"), (0, "Level")):
-        groups: dict[str, list[str]] = {}
-        for one in compared:
-            if one.sign == sign:
-                head, _, rest = one.name.partition(", ")
-                groups.setdefault(head, []).append(f"{rest} {_figures(one)}".strip())
-        texts = [f"{head} {', '.join(texts)}" for head, texts in groups.items()]
-        lines += [f"{word}: {'; '.join(texts)}."] if texts else []
-    return tuple(lines)
-
-
 def _figures(one: Compared) -> str:
     printed = "" if one.printed is None else f", paper {points(one.printed)}"
     return f"{points(one.found.mean)} ({probability(one.p)}{printed})"
@@ -369,18 +360,15 @@ def methods(
             yield f"{DATASET_TITLES[dataset]}, {name}", evidence.table2(ours, dataset), evidence.table2(other, dataset)
 
 
-def few_labels(evidence: Evidence, end: str = "") -> Iterator[Pair]:
-    """Pair H-GCN with the networks of Table 3 at every number of labels; `end` is that of the columns' names."""
-    for count in evidence.scale.labels:
+def few_labels(evidence: Evidence, end: str = "", fewest: bool = False) -> Iterator[Pair]:
+    """Pair H-GCN with the networks of Table 3 at every number of labels, or only at the smallest one.
+
+    `end` is that of the columns' names.
+    """
+    for count in [min(evidence.scale.labels)] if fewest else evidence.scale.labels:
         for other in NETWORKS:
             cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
-            yield f"{count} labels, {method_title(other)}", *cells
-
-
-def fewest_labels(evidence: Evidence) -> Iterator[Pair]:
-    """Pair H-GCN with the networks of Table 3 at the smallest number of labels."""
-    least = str(min(evidence.scale.labels))
-    return ((method_title(other), evidence.table3("hgcn", least), evidence.table3(other, least)) for other in NETWORKS)
+            yield f"{'' if fewest else f'{count} labels, '}{method_title(other)}", *cells
 
 
 def ablation(evidence: Evidence, variant: str) -> Iterator[Pair]:
@@ -412,15 +400,13 @@ def citation_to_nell(evidence: Evidence) -> Iterator[Lead]:
             yield Lead(method_title(other), f"on {DATASET_TITLES[dataset]}", "on NELL", growth(first, second))
 
 
-def many_to_few_labels(evidence: Evidence) -> Iterator[Lead]:
+def _margin_grows(evidence: Evidence) -> Finding:
     most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
+    leads = []
     for other in NETWORKS:
         first, second = ((evidence.table3("hgcn", count), evidence.table3(other, count)) for count in (most, least))
-        yield Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second))
-
-
-def _margin_grows(evidence: Evidence) -> Finding:
-    return grows(many_to_few_labels(evidence), enough=evidence.scale.draws >= 10)
+        leads.append(Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second)))
+    return grows(leads, enough=evidence.scale.draws >= 10)
 
 
 _ALL_OTHERS = (*WALKERS, *NETWORKS)
@@ -441,7 +427,7 @@ JUDGES: dict[str, Callable[[Evidence], Finding]] = {
     "outperforms-with-few-labels": lambda runs: better(few_labels(runs)),
     "outperforms-with-small-validation": lambda runs: better(few_labels(runs, " small")),
     "margin-grows": _margin_grows,
-    "five-labels": lambda runs: at_least_as_printed(fewest_labels(runs)),
+    "five-labels": lambda runs: at_least_as_printed(few_labels(runs, fewest=True)),
     "declines-slightly": lambda runs: declines_slightly(runs, NETWORKS, _margin_grows(runs)),
     "coarsening-helps": lambda runs: better(ablation(runs, "no-coarsening")),
     "embedding-helps": lambda runs: better(ablation(runs, "no-embedding")),

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -58,14 +58,23 @@ def write_paper(records: Sequence[Record], folder: Path, scale: Scale = FULL) ->
 
 
 def paper_page(evidence: Evidence, found: list[Verdict]) -> Page:
+    """Return the page of the paper; its summary says in a sentence how many claims hold."""
     words = [one.finding.word for one in found]
-    return Page(
-        "The H-GCN paper, run again",
-        paper_sections(evidence, found),
-        _runs(evidence, list(evidence.paper)),
-        claim_counts(words),
-        words,
-    )
+    count = Counter(words)
+    phrases: dict[Word, tuple[str, str]] = {
+        "holds": ("hold in our runs", "holds in our runs"),
+        "does not hold": ("do not", "does not"),
+        "undecided": ("are undecided", "is undecided"),
+        "not run": ("were not run", "was not run"),
+    }
+    said = [
+        f"{count[word]} {phrase[count[word] == 1]}"
+        for word, phrase in phrases.items()
+        if count[word] or word != "not run"
+    ]
+    summary = f"Of the paper's {len(words)} claims, {', '.join(said[:-1])} and {said[-1]}."
+    runs = _runs(evidence, list(evidence.paper))
+    return Page("The H-GCN paper, run again", paper_sections(evidence, found), runs, summary, words)
 
 
 def plus_page(evidence: Evidence) -> Page:
@@ -75,17 +84,22 @@ def plus_page(evidence: Evidence) -> Page:
 
 def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
     statistics, reasons = tables.table1(evidence)
+    cells, datasets = evidence.cells, evidence.scale.datasets
+    ablated = [name + end for end in ("", "-nell") for name in ("no-coarsening", "no-embedding", "hgcn")]
     by_levels = tables.varied_table(evidence, "figure-levels", "levels")
     toy = evidence.measured("figure-coarsening")[0]
     blocks: dict[str, Blocks] = {
         "table1": [statistics],
-        "table2": [_shown("table2", charts.table2_figure(evidence)), tables.table2(evidence)],
+        "table2": [
+            _shown("table2", charts.table2_figure(evidence)),
+            tables.accuracy_table(cells["table2"], tables.METHODS, datasets, mark_best=True),
+        ],
         "table3": [
             tables.table3(evidence, False, "All 500 validation labels select the epoch, as in the paper."),
             tables.table3(evidence, True, "As many labels select the epoch as there are for training."),
             _shown("few-labels", charts.few_labels_figure(evidence)),
         ],
-        "table4": [tables.table4(evidence)],
+        "table4": [tables.accuracy_table(cells["table4"], ablated, datasets)],
         "figure-levels": [
             _shown("levels", charts.varied_figure(evidence, "figure-levels", "coarsening layers", BEST_LEVELS)),
             by_levels,
@@ -103,10 +117,16 @@ def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
         "random-splits": [_shown("random-splits", charts.random_figure(evidence)), tables.random_table(evidence)],
     }
     ended_early = any("levels" in line for row in by_levels.rows for cell in row for line in cell.below)
+    fewer = evidence.scale.fewer_draws
     further = {
         "table1": reasons,
         "table2": [TEXTS["table2"]["on_nell"]] if NELL in evidence.scale.datasets else [],
-        "table3": _powerless(evidence.scale),
+        "table3": [  # comparisons with too few draws to be significant
+            f"With {draws} draws the signed-rank test cannot give a p below {least_p(draws):.2f}, so no difference to "
+            f"{' and '.join(variant_title(arm) for arm, count in fewer.items() if count == draws)} can be significant."
+            for draws in sorted(set(fewer.values()))
+            if least_p(draws) > LEVEL
+        ],
         "figure-levels": [TEXTS["figure-levels"]["ended_early"]] if ended_early else [],
         "random-splits": [
             f"Means over {count} and over {evidence.scale.splits} splits are not of the same splits: compare methods "
@@ -119,39 +139,23 @@ def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
 
 
 def section_of(evidence: Evidence, name: str, blocks: Blocks, further: Iterable[str] = ()) -> Section:
-    """Return the section of an experiment: its notes, then further ones, then its failed runs."""
+    """Return the section of an experiment: its notes, further ones, and failed runs with the reason of the first."""
     experiment = evidence.experiments[name]
     notes = [note.format(test=TEST, most_labels=max(evidence.scale.labels)) for note in TEXTS[name].get("notes", [])]
+    notes += further
+    for cell in evidence.cells[name].values():
+        if cell.failed:
+            one = cell.cell
+            where = f"{variant_title(one.variant)} on {DATASET_TITLES[one.dataset]}"
+            where += f", {one.condition}" if one.condition else ""
+            reason = next(run.result["failure"] for run in cell.records if run is not None and run.result["failure"])
+            notes.append(f"{where}: {cell.failed} of {len(cell.records)} runs failed; the first {reason}.")
     shown = [block for block in blocks if block is not None]
-    return Section(name, experiment.title, experiment.about, shown, [*notes, *further, *_failures(evidence, name)])
+    return Section(name, experiment.title, experiment.about, shown, notes)
 
 
 def _shown(name: str, figure: Figure | None) -> Picture | None:
     return picture(name, figure, TEXTS["pictures"][name])
-
-
-def _powerless(scale: Scale) -> list[str]:
-    """Say which comparisons have too few draws to be significant."""
-    return [
-        f"With {draws} draws the signed-rank test cannot give a p below {least_p(draws):.2f}, so no difference to "
-        f"{' and '.join(variant_title(arm) for arm, count in scale.fewer_draws.items() if count == draws)} can be "
-        "significant."
-        for draws in sorted(set(scale.fewer_draws.values()))
-        if least_p(draws) > LEVEL
-    ]
-
-
-def claim_counts(found: Sequence[Word]) -> str:
-    """Say in a sentence how many claims hold."""
-    count = Counter(found)
-
-    def part(word: Word, one: str, several: str) -> str:
-        return f"{count[word]} {one if count[word] == 1 else several}"
-
-    parts = [part("holds", "holds in our runs", "hold in our runs"), part("does not hold", "does not", "do not")]
-    parts += [part("undecided", "is undecided", "are undecided")]
-    parts += [part("not run", "was not run", "were not run")] if count["not run"] else []
-    return f"Of the paper's {len(found)} claims, {', '.join(parts[:-1])} and {parts[-1]}."
 
 
 def _claims(found: list[Verdict]) -> Section:
@@ -163,19 +167,6 @@ def _claims(found: list[Verdict]) -> Section:
     table = Table.from_rows(("where", "the paper says", "verdict", "our runs"), rows, wordy=True)
     text = TEXTS["claims"]
     return Section("claims", text["title"], text["about"].format(level=LEVEL), [table], is_experiment=False)
-
-
-def _failures(evidence: Evidence, name: str) -> list[str]:
-    """Describe failed runs, with the reason of the first."""
-    found = []
-    for cell in evidence.cells[name].values():
-        if cell.failed:
-            one = cell.cell
-            where = f"{variant_title(one.variant)} on {DATASET_TITLES[one.dataset]}"
-            where += f", {one.condition}" if one.condition else ""
-            reason = next(run.result["failure"] for run in cell.records if run is not None and run.result["failure"])
-            found.append(f"{where}: {cell.failed} of {len(cell.records)} runs failed; the first {reason}.")
-    return found
 
 
 # H-GCN+'s page
@@ -195,11 +186,19 @@ def overview_table(evidence: Evidence) -> Table:
 
 def plus_sections(evidence: Evidence) -> list[Section]:
     public, variants = evidence.cells["plus-public"], evidence.experiments["variants"]
-    names = [one.name for one in variants.variants]
+    datasets, names = evidence.scale.datasets, [one.name for one in variants.variants]
+    validated = [
+        (
+            variant_title(arm),
+            *(points(public[arm, name, ""].summary("validation_accuracy").mean, False) for name in datasets),
+        )
+        for arm in MODELS
+    ]
+    about = "Mean validation accuracy in per cent."
     blocks = {
         "plus-public": [
-            tables.accuracy_table(public, (*MODELS, "hgcn-plus-4", "grand-4"), evidence.scale.datasets),
-            _validation(public, evidence.scale.datasets),
+            tables.accuracy_table(public, (*MODELS, "hgcn-plus-4", "grand-4"), datasets),
+            Table.from_rows(tables.dataset_columns("method", datasets), validated, about),
             _differences(evidence),
         ],
         "plus-few-labels": [_with_differences(evidence, "plus-few-labels", "labels per class")],
@@ -207,14 +206,6 @@ def plus_sections(evidence: Evidence) -> list[Section]:
         "variants": [tables.accuracy_table(evidence.cells["variants"], names, variants.datasets)],
     }
     return [section_of(evidence, name, shown) for name, shown in blocks.items()]
-
-
-def _validation(cells: tables.Cells, datasets: Sequence[str]) -> Table:
-    rows: list[Row] = []
-    for arm in MODELS:
-        means = (cells[arm, name, ""].summary("validation_accuracy").mean for name in datasets)
-        rows.append((variant_title(arm), *(points(mean, False) for mean in means)))
-    return Table.from_rows(tables.dataset_columns("method", datasets), rows, "Mean validation accuracy in per cent.")
 
 
 def _differences(evidence: Evidence) -> Table:
@@ -238,7 +229,11 @@ def _with_differences(evidence: Evidence, name: str, first: str) -> Table:
     for dataset, column in product(experiment.datasets, (condition.name for condition in experiment.conditions)):
         title = f"{DATASET_TITLES[dataset]}, {column}" if column else DATASET_TITLES[dataset]
         accuracies = [_over_splits(cells[arm, dataset, column], usual) for arm in MODELS]
-        rows.append((title, *accuracies, *map(_difference, _against_rivals(cells, dataset, column))))
+        leads = [
+            "–" if one.found.mean is None else f"{points(one.found.mean)}, {probability(one.found.p)}"
+            for one in _against_rivals(cells, dataset, column)
+        ]
+        rows.append((title, *accuracies, *leads))
     minus = (f"minus {variant_title(arm)}" for arm in RIVALS)
     return Table.from_rows((first, *map(variant_title, MODELS), *minus), rows)
 
@@ -254,10 +249,6 @@ def _over_splits(cell: PaperCell, usual: int) -> Text:
 def _against_rivals(cells: tables.Cells, dataset: str, column: str) -> list[Compared]:
     ours = cells["hgcn-plus", dataset, column]
     return compare_cells([(variant_title(arm), ours, cells[arm, dataset, column]) for arm in RIVALS])
-
-
-def _difference(one: Compared) -> str:
-    return "–" if one.found.mean is None else f"{points(one.found.mean)}, {probability(one.found.p)}"
 
 
 # Runs, machines and commits
@@ -287,51 +278,43 @@ _FIGURES = (
 def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:
     """Write the packed runs, `runs.csv`, `cells.csv` and `verdicts.json`."""
     write_packed(evidence.used(evidence.experiments), folder / PACKED)
-    cells = [cell for by_key in evidence.cells.values() for cell in by_key.values()]
-    _write_csv(folder / "runs.csv", [row for cell in cells for row in _run_rows(cell)])
-    _write_csv(folder / "cells.csv", [_cell_row(cell) for cell in cells])
-    found = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
-    write_text(folder / "verdicts.json", json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-
-
-def _run_rows(cell: PaperCell) -> Iterator[dict[str, Any]]:
-    for (split, seed), record in zip(cell.cell.runs, cell.records, strict=True):
-        if record is not None:
-            yield {
-                **_named(cell),
+    runs: list[dict[str, Any]] = []
+    means: list[dict[str, Any]] = []
+    for cell in (cell for by_key in evidence.cells.values() for cell in by_key.values()):
+        one, printed, found = cell.cell, cell.printed, to_paper(cell)
+        named = {"experiment": one.experiment, "arm": one.variant, "dataset": one.dataset, "column": one.condition}
+        runs += [
+            {
+                **named,
                 "split": split.name,
                 "seed": seed,
                 **{name: record.result.get(name) for name in _FIGURES},
                 **{name: record.made.get(name) for name in ("seconds", "device", "commit")},
                 "id": record.id,
             }
-
-
-def _cell_row(cell: PaperCell) -> dict[str, Any]:
-    printed, found = cell.printed, to_paper(cell)
-    return {
-        **_named(cell),
-        "runs": len(cell.records),
-        "missing": cell.missing,
-        "failed": cell.failed,
-        "mean": cell.accuracy.mean,
-        "std": cell.accuracy.std,
-        "std_of_draws": cell.std_of_draws,
-        "std_of_seeds": cell.std_of_seeds,
-        "validation": cell.summary("validation_accuracy").mean,
-        "paper": printed and printed.mean,
-        "difference": found and found.difference,
-        "p": found and found.p,
-        "seconds": cell.seconds,
-    }
-
-
-def _named(cell: PaperCell) -> dict[str, Any]:
-    one = cell.cell
-    return {"experiment": one.experiment, "arm": one.variant, "dataset": one.dataset, "column": one.condition}
-
-
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with written_whole(path) as part:
-        if rows:
-            pd.DataFrame(rows, dtype=object).to_csv(part, index=False, lineterminator="\n")
+            for (split, seed), record in zip(one.runs, cell.records, strict=True)
+            if record is not None
+        ]
+        means.append(
+            {
+                **named,
+                "runs": len(cell.records),
+                "missing": cell.missing,
+                "failed": cell.failed,
+                "mean": cell.accuracy.mean,
+                "std": cell.accuracy.std,
+                "std_of_draws": cell.std_of_draws,
+                "std_of_seeds": cell.std_of_seeds,
+                "validation": cell.summary("validation_accuracy").mean,
+                "paper": printed and printed.mean,
+                "difference": found and found.difference,
+                "p": found and found.p,
+                "seconds": cell.seconds,
+            }
+        )
+    for name, rows in (("runs.csv", runs), ("cells.csv", means)):
+        with written_whole(folder / name) as part:
+            if rows:
+                pd.DataFrame(rows, dtype=object).to_csv(part, index=False, lineterminator="\n")
+    judged = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
+    write_text(folder / "verdicts.json", json.dumps(judged, indent=1, ensure_ascii=False) + "\n")

@@ -1,7 +1,6 @@
 """The paper's tables: our figures beside the paper's."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from hiergcn_experiments.page import Row, Table, Text, mean_and_std, points
@@ -16,14 +15,19 @@ Cells = Mapping[tuple[str, str, str], PaperCell]
 """By (variant, dataset, condition)."""
 
 
-def accuracy_text(result: PaperCell | None, best: float | None = None) -> Text:
-    """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference."""
+def accuracy_text(
+    result: PaperCell | None, best: float | None = None, before: Iterable[str] = (), after: Iterable[str] = ()
+) -> Text:
+    """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference.
+
+    Lines `before` and `after` stand around these.
+    """
     if result is None:
         return Text("–")
     printed = result.printed
     below: tuple[str, ...] = () if printed is None else (f"paper {mean_and_std(printed)}",)
     if result.done == 0:
-        return Text("not run" if result.missing else f"all {result.failed} failed", below)
+        return Text("not run" if result.missing else f"all {result.failed} failed", (*before, *below, *after))
     main = mean_and_std(result.accuracy)
     if result.failed:
         main += f", {result.failed} failed"
@@ -32,7 +36,8 @@ def accuracy_text(result: PaperCell | None, best: float | None = None) -> Text:
     found = to_paper(result)
     if found is not None:
         below += (f"{points(found.difference)}, {probability(found.p)}",)
-    return Text(main, below, strong=best is not None and result.accuracy.mean == best)
+    strong = best is not None and result.accuracy.mean == best
+    return Text(main, (*before, *below, *after), strong=strong)
 
 
 def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *, mark_best: bool = False) -> Table:
@@ -55,19 +60,19 @@ def table1(evidence: Evidence) -> tuple[Table, list[str]]:
     """Return the statistics of the datasets, and the reasons for differences from the paper's."""
     found = evidence.by_dataset("table1")
     titles = {"nodes": "vertices", "labelling": "labelling rate"}
+
+    def text(one: dict[str, Any] | None, what: str, printed: float) -> Text:
+        if one is None:
+            return Text("not run", (f"paper {printed:,}",))
+        value = round(one["train"] / one["nodes"], 3) if what == "labelling" else one[what]
+        return Text(f"{value:,}", ("as in the paper" if value == printed else f"paper {printed:,}",))
+
     rows: list[Row] = [
-        (titles.get(what, what), *(_statistic(one, what, TABLE1[name][what]) for name, one in found.items()))
+        (titles.get(what, what), *(text(one, what, TABLE1[name][what]) for name, one in found.items()))
         for what in ("nodes", "edges", "classes", "features", "labelling")
     ]
     reasons = [note for name, one in found.items() if one is not None for note in _reasons(name, one)]
     return Table.from_rows(dataset_columns("", list(found)), rows), reasons
-
-
-def _statistic(one: dict[str, Any] | None, what: str, printed: float) -> Text:
-    if one is None:
-        return Text("not run", (f"paper {printed:,}",))
-    value = round(one["train"] / one["nodes"], 3) if what == "labelling" else one[what]
-    return Text(f"{value:,}", ("as in the paper" if value == printed else f"paper {printed:,}",))
 
 
 def _reasons(name: str, one: dict[str, Any]) -> list[str]:
@@ -80,37 +85,24 @@ def _reasons(name: str, one: dict[str, Any]) -> list[str]:
     return [texts[what].format(**words) for what in ("edges", "classes", "features") if one[what] != printed[what]]
 
 
-def table2(evidence: Evidence) -> Table:
-    return accuracy_table(evidence.cells["table2"], METHODS, evidence.scale.datasets, mark_best=True)
-
-
 def table3(evidence: Evidence, small: bool, caption: str) -> Table:
     counts = evidence.scale.labels
     columns = [f"{count} small" if small else str(count) for count in counts]
     arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
     best = {column: _best([evidence.table3(arm, column) for arm in arms]) for column in columns}
-    rows: list[Row] = [
-        (variant_title(arm), *(_with_stds(evidence.table3(arm, column), best[column]) for column in columns))
-        for arm in arms
-    ]
+
+    def text(arm: str, column: str) -> Text:
+        """Format an accuracy with the spreads of draws and of seeds below it."""
+        result, parts = evidence.table3(arm, column), []
+        if result.std_of_draws is not None:
+            parts.append(f"{len(result.by_split)} draws ± {points(result.std_of_draws, False)}")
+            if result.std_of_seeds is not None:
+                seeds = max(len(values) for values in result.by_split.values())
+                parts.append(f"{seeds} seeds ± {points(result.std_of_seeds, False)}")
+        return accuracy_text(result, best[column], parts)
+
+    rows: list[Row] = [(variant_title(arm), *(text(arm, column) for column in columns)) for arm in arms]
     return Table.from_rows(("method", *(f"{count} per class" for count in counts)), rows, caption)
-
-
-def _with_stds(result: PaperCell, best: float | None) -> Text:
-    """Format an accuracy with the spreads of draws and of seeds below it."""
-    text = accuracy_text(result, best)
-    if result.std_of_draws is None:
-        return text
-    parts = [f"{len(result.by_split)} draws ± {points(result.std_of_draws, False)}"]
-    if result.std_of_seeds is not None:
-        seeds = max(len(values) for values in result.by_split.values())
-        parts.append(f"{seeds} seeds ± {points(result.std_of_seeds, False)}")
-    return replace(text, below=(*parts, *text.below))
-
-
-def table4(evidence: Evidence) -> Table:
-    arms = ("no-coarsening", "no-embedding", "hgcn", "no-coarsening-nell", "no-embedding-nell", "hgcn-nell")
-    return accuracy_table(evidence.cells["table4"], arms, evidence.scale.datasets)
 
 
 def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
@@ -121,42 +113,35 @@ def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
     for name in evidence.scale.datasets:
         shown = [cells["hgcn", name, value] for value in values]
         best = _best(shown)
-        rows.append((DATASET_TITLES[name], *(_varied_text(cell, best, what == "levels") for cell in shown)))
+        depths = [
+            (f"{depth} levels",)
+            if what == "levels" and (depth := cell.depth) is not None and depth < int(cell.cell.condition)
+            else ()
+            for cell in shown
+        ]
+        texts = (accuracy_text(cell, best, after=depth) for cell, depth in zip(shown, depths, strict=True))
+        rows.append((DATASET_TITLES[name], *texts))
     return Table.from_rows((what, *values), rows)
-
-
-def _varied_text(cell: PaperCell, best: float | None, with_depth: bool) -> Text:
-    text = accuracy_text(cell, best)
-    if with_depth and cell.depth is not None and cell.depth < int(cell.cell.condition):
-        return replace(text, below=(*text.below, f"{cell.depth} levels"))
-    return text
 
 
 def random_table(evidence: Evidence) -> Table:
     """Return accuracy on random splits. No figure is marked as best: means of 10 and of 100 splits do not compare."""
     cells, datasets = evidence.cells["random-splits"], evidence.scale.citation
-    leads = {name: _leads(cells, name) for name in datasets}
-    rows: list[Row] = []
-    for arm in METHODS:
-        if all((arm, name, "") in cells for name in datasets):
-            shown = [(cells[arm, name, ""], leads[name].get(arm, "")) for name in datasets]
-            rows.append((variant_title(arm), *(_random_text(cell, lead) for cell, lead in shown)))
+    leads: dict[tuple[str, str], list[str]] = {}  # each method's difference from H-GCN on the same splits
+    for dataset in datasets:
+        theirs = cells["hgcn", dataset, ""]
+        pairs = [(arm, one, theirs) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
+        for one in compare_cells(pairs):  # Holm's correction within the dataset
+            leads[one.name, dataset] = [f"to H-GCN {points(one.found.mean)} ({probability(one.p)})"] if one.run else []
+
+    def text(arm: str, dataset: str) -> Text:
+        cell = cells[arm, dataset, ""]
+        splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
+        return accuracy_text(cell, None, splits, leads.get((arm, dataset), ()))
+
+    arms = [arm for arm in METHODS if all((arm, name, "") in cells for name in datasets)]
+    rows: list[Row] = [(variant_title(arm), *(text(arm, name) for name in datasets)) for arm in arms]
     return Table.from_rows(dataset_columns("method", datasets), rows)
-
-
-def _leads(cells: Cells, dataset: str) -> dict[str, str]:
-    """Describe each method's difference from H-GCN on the same splits; Holm's correction within the dataset."""
-    theirs = cells["hgcn", dataset, ""]
-    pairs = [(arm, one, theirs) for (arm, name, _), one in cells.items() if name == dataset and arm != "hgcn"]
-    return {
-        one.name: f"to H-GCN {points(one.found.mean)} ({probability(one.p)})" for one in compare_cells(pairs) if one.run
-    }
-
-
-def _random_text(cell: PaperCell, lead: str) -> Text:
-    text = accuracy_text(cell)
-    splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
-    return replace(text, below=(*splits, *text.below, *([lead] if lead else [])))
 
 
 def field_table(evidence: Evidence) -> Table:
