@@ -88,34 +88,99 @@ _ON_NELL = Variant("hgcn-nell", "hgcn", "default", datasets=(NELL,))
 
 def paper_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
     """Return the paper's experiments by name."""
-    made = (
+    gat = Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G memory"
+    # Table 3 crosses draws and seeds. All 20 labels per class with all validation nodes are the public split: one draw.
+    public = Condition(str(max(scale.labels)), seeds=scale.seeds)
+    few = [
+        Condition(
+            f"{count} small" if small else str(count), splits=few_labels(count, scale.draws, small_validation=small)
+        )
+        for small in (False, True)
+        for count in scale.labels
+    ]
+    others_of_table3 = _others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others)
+    without: dict[str, dict[str, Any]] = {
+        "no-coarsening": {"coarsening": False},
+        "no-embedding": {"weight_embedding": 0},
+    }
+    costs = [(size, DEGREE) for size in scale.sizes] + [(scale.degrees_at, degree) for degree in scale.degrees]
+    every_method = _others(scale, (*_BASELINES, *_SLOW))
+    made = [
         Experiment("table1", measurements=_on_each(scale, "statistics")),
-        _table2(scale),
-        _table3(scale),
-        _table4(scale),
-        _varied(scale, "figure-levels", "levels", scale.levels),
-        _varied(scale, "figure-channels", "channels", scale.channels),
+        Experiment(
+            "table2",
+            variants=(_ON_NELL, _PAPER, *every_method),
+            datasets=scale.datasets,
+            seeds=scale.seeds,
+            measurements=(gat,) if NELL in scale.datasets else (),
+        ),
+        Experiment(
+            "table3",
+            variants=(
+                replace(_PAPER, seeds=scale.draw_seeds),
+                *(replace(variant, splits=scale.fewer_draws.get(variant.name)) for variant in others_of_table3),
+            ),
+            datasets=(scale.few_labels_on,),
+            conditions=tuple(public if condition.name == public.name else condition for condition in few),
+        ),
+        Experiment(
+            "table4",
+            variants=(
+                _ON_NELL,
+                *(replace(_ON_NELL, name=f"{name}-nell", changes=changes) for name, changes in without.items()),
+                _PAPER,
+                *(replace(_PAPER, name=name, changes=changes, datasets=CITATION) for name, changes in without.items()),
+            ),
+            datasets=scale.datasets,
+            seeds=scale.seeds,
+        ),
+        *(
+            Experiment(
+                f"figure-{setting}",
+                variants=(replace(_PAPER, datasets=CITATION), replace(_ON_NELL, name="hgcn", seeds=scale.nell_seeds)),
+                datasets=scale.datasets,
+                conditions=tuple(Condition(str(value), {setting: value}) for value in values),
+                seeds=scale.seeds,
+            )
+            for setting, values in (("levels", scale.levels), ("channels", scale.channels))
+        ),
         Experiment("figure-coarsening", measurements=(Measurement("toy-graph"),)),
         Experiment(
             "figure-receptive-field", measurements=_on_each(scale, "receptive-field", levels=scale.field_levels)
         ),
-        Experiment("complexity", measurements=_costs(scale)),
-        _random_splits(scale),
-    )
+        Experiment(
+            "complexity",
+            measurements=tuple(
+                Measurement("cost", {"nodes": n, "degree": m}, alone=True) for n, m in dict.fromkeys(costs)
+            ),
+        ),
+        Experiment(
+            "random-splits",
+            variants=tuple(
+                replace(variant, splits=scale.fewer_splits.get(variant.name)) for variant in (_PAPER, *every_method)
+            ),
+            datasets=scale.citation,
+            conditions=(Condition(splits=drawn_splits("random", scale.splits)),),
+        ),
+    ]
     return described(made, scale)
 
 
 def described(experiments: Iterable[Experiment], scale: Scale) -> dict[str, Experiment]:
     """Return the experiments by name, with titles and descriptions from texts.toml and the scale's limit on epochs."""
     ranges = {"levels": scale.levels, "channels": scale.channels, "sizes": scale.sizes}
-    words = {
+    words: dict[str, Any] = {
         **{name: f"{values[0]:,} to {values[-1]:,}" for name, values in ranges.items()},
         "scale": scale,
         "few_labels_on": DATASET_TITLES[scale.few_labels_on],
         "labels": ", ".join(map(str, scale.labels)),
-        "fewer_draws": _fewer(scale.fewer_draws),
-        "fewer_splits": _fewer(scale.fewer_splits),
     }
+    for name, counts in (("fewer_draws", scale.fewer_draws), ("fewer_splits", scale.fewer_splits)):
+        by_count: dict[int, list[str]] = {}
+        for method, count in counts.items():
+            by_count.setdefault(count, []).append(variant_title(method))
+        fewer = "; ".join(f"{count} of them for {', '.join(methods)}" for count, methods in by_count.items())
+        words[name] = f" ({fewer})" if fewer else ""
     found = {}
     for one in experiments:
         title, about = TEXTS[one.name]["title"], TEXTS[one.name]["about"].format(**words)
@@ -138,91 +203,6 @@ def _others(scale: Scale, names: tuple[str, ...], seeds: int | None = None) -> t
     )
 
 
-def _table2(scale: Scale) -> Experiment:
-    gat = Measurement("memory", {"dataset": NELL, "method": "gat"})  # "requires more than 64G memory"
-    return Experiment(
-        "table2",
-        variants=(_ON_NELL, _PAPER, *_others(scale, (*_BASELINES, *_SLOW))),
-        datasets=scale.datasets,
-        seeds=scale.seeds,
-        measurements=(gat,) if NELL in scale.datasets else (),
-    )
-
-
-def _table3(scale: Scale) -> Experiment:
-    """Cross draws and seeds. All 20 labels per class with all validation nodes are the public split: one draw."""
-    public = Condition(str(max(scale.labels)), seeds=scale.seeds)
-    conditions = [
-        Condition(
-            f"{count} small" if small else str(count), splits=few_labels(count, scale.draws, small_validation=small)
-        )
-        for small in (False, True)
-        for count in scale.labels
-    ]
-    others = _others(scale, ("gcn", "dgcn", "gat", "grand", "appnp"), scale.draw_seeds_others)
-    return Experiment(
-        "table3",
-        variants=(
-            replace(_PAPER, seeds=scale.draw_seeds),
-            *(replace(variant, splits=scale.fewer_draws.get(variant.name)) for variant in others),
-        ),
-        datasets=(scale.few_labels_on,),
-        conditions=tuple(public if condition.name == public.name else condition for condition in conditions),
-    )
-
-
-def _table4(scale: Scale) -> Experiment:
-    without: dict[str, dict[str, Any]] = {
-        "no-coarsening": {"coarsening": False},
-        "no-embedding": {"weight_embedding": 0},
-    }
-    return Experiment(
-        "table4",
-        variants=(
-            _ON_NELL,
-            *(replace(_ON_NELL, name=f"{name}-nell", changes=changes) for name, changes in without.items()),
-            _PAPER,
-            *(replace(_PAPER, name=name, changes=changes, datasets=CITATION) for name, changes in without.items()),
-        ),
-        datasets=scale.datasets,
-        seeds=scale.seeds,
-    )
-
-
-def _varied(scale: Scale, name: str, setting: str, values: tuple[int, ...]) -> Experiment:
-    return Experiment(
-        name,
-        variants=(replace(_PAPER, datasets=CITATION), replace(_ON_NELL, name="hgcn", seeds=scale.nell_seeds)),
-        datasets=scale.datasets,
-        conditions=tuple(Condition(str(value), {setting: value}) for value in values),
-        seeds=scale.seeds,
-    )
-
-
-def _costs(scale: Scale) -> tuple[Measurement, ...]:
-    points = [(size, DEGREE) for size in scale.sizes] + [(scale.degrees_at, degree) for degree in scale.degrees]
-    return tuple(Measurement("cost", {"nodes": n, "degree": m}, alone=True) for n, m in dict.fromkeys(points))
-
-
-def _random_splits(scale: Scale) -> Experiment:
-    variants = (_PAPER, *_others(scale, (*_BASELINES, *_SLOW)))
-    return Experiment(
-        "random-splits",
-        variants=tuple(replace(variant, splits=scale.fewer_splits.get(variant.name)) for variant in variants),
-        datasets=scale.citation,
-        conditions=(Condition(splits=drawn_splits("random", scale.splits)),),
-    )
-
-
-def _fewer(counts: Mapping[str, int]) -> str:
-    """Say in brackets which methods have fewer splits or draws."""
-    by_count: dict[int, list[str]] = {}
-    for method, count in counts.items():
-        by_count.setdefault(count, []).append(variant_title(method))
-    words = "; ".join(f"{count} of them for {', '.join(methods)}" for count, methods in by_count.items())
-    return f" ({words})" if words else ""
-
-
 # H-GCN+
 
 RIVALS = ("no-hierarchy", "grand", "gcn")
@@ -233,72 +213,60 @@ MANY_LABELS = ("20", "15", "10")
 
 def plus_experiments(scale: Scale = FULL) -> dict[str, Experiment]:
     """Return H-GCN+'s experiments by name."""
-    return described(
-        (_plus_public(scale), _plus_few_labels(scale), _plus_random_splits(scale), _variants(scale)), scale
-    )
 
+    def plus(preset: str) -> tuple[Variant, Variant]:
+        whole = Variant("hgcn-plus", "hgcn", preset)
+        return whole, replace(whole, name="no-hierarchy", changes={"share": 0.0})
 
-def _plus(preset: str) -> tuple[Variant, Variant]:
-    whole = Variant("hgcn-plus", "hgcn", preset)
-    return whole, replace(whole, name="no-hierarchy", changes={"share": 0.0})
-
-
-def _plus_public(scale: Scale) -> Experiment:
-    return Experiment(
-        "plus-public",
-        variants=(
-            *_plus("plus"),
-            Variant("grand", "grand"),
-            Variant("gcn", "gcn"),
-            Variant("hgcn-plus-4", "hgcn", "plus", {"networks": 4}, datasets=("cora", "citeseer")),
-            Variant("grand-4", "grand", changes={"networks": 4}, datasets=(NELL,), seeds=min(scale.seeds, 10)),
-        ),
-        datasets=scale.datasets,
-        seeds=scale.seeds,
-    )
-
-
-def _plus_few_labels(scale: Scale) -> Experiment:
-    conditions = [
+    grand, gcn = Variant("grand", "grand"), Variant("gcn", "gcn")
+    random = (Condition(splits=drawn_splits("random", scale.splits)),)
+    labels = [
         Condition(str(count), splits=few_labels(count, scale.plus_draws, small_validation=True))
         for count in scale.plus_labels
     ]
-    few = tuple(condition.name for condition in conditions if condition.name not in MANY_LABELS)
-    rivals = [Variant(name, name) for name in ("grand", "gcn")]
-    return Experiment(
-        "plus-few-labels",
-        variants=(
-            *_plus("plus-few"),
-            *(replace(variant, datasets=("cora",)) for variant in rivals),
-            *(replace(variant, datasets=("pubmed",), conditions=few) for variant in rivals),
-            *(replace(variant, datasets=("pubmed",), conditions=MANY_LABELS, splits=10, seeds=2) for variant in rivals),
+    few = tuple(condition.name for condition in labels if condition.name not in MANY_LABELS)
+    on_pubmed = [replace(variant, datasets=("pubmed",)) for variant in (grand, gcn)]
+    made = (
+        Experiment(
+            "plus-public",
+            variants=(
+                *(*plus("plus"), grand, gcn),
+                Variant("hgcn-plus-4", "hgcn", "plus", {"networks": 4}, datasets=("cora", "citeseer")),
+                Variant("grand-4", "grand", changes={"networks": 4}, datasets=(NELL,), seeds=min(scale.seeds, 10)),
+            ),
+            datasets=scale.datasets,
+            seeds=scale.seeds,
         ),
-        datasets=tuple(name for name in ("pubmed", "cora") if name in scale.datasets),
-        conditions=tuple(conditions),
-        seeds=NUMBERED,
-    )
-
-
-def _plus_random_splits(scale: Scale) -> Experiment:
-    return Experiment(
-        "plus-random-splits",
-        variants=(*_plus("plus"), Variant("grand", "grand"), Variant("gcn", "gcn", seeds=1)),
-        datasets=scale.citation,
-        conditions=(Condition(splits=drawn_splits("random", scale.splits)),),
-        seeds=NUMBERED,
-    )
-
-
-def _variants(scale: Scale) -> Experiment:
-    return Experiment(
-        "variants",
-        variants=(
-            _PAPER,
-            Variant("reference", "hgcn", "reference"),
-            replace(_PAPER, name="mean-loss", changes={"loss": "mean"}, datasets=("cora", "citeseer")),
-            replace(_PAPER, name="no-output-relu", changes={"output_relu": False}, datasets=("citeseer",)),
-            replace(_PAPER, name="one-channel", changes={"channels": 1, "output_relu": False}, datasets=("cora",)),
+        Experiment(
+            "plus-few-labels",
+            variants=(
+                *plus("plus-few"),
+                *(replace(variant, datasets=("cora",)) for variant in (grand, gcn)),
+                *(replace(variant, conditions=few) for variant in on_pubmed),
+                *(replace(variant, conditions=MANY_LABELS, splits=10, seeds=2) for variant in on_pubmed),
+            ),
+            datasets=tuple(name for name in ("pubmed", "cora") if name in scale.datasets),
+            conditions=tuple(labels),
+            seeds=NUMBERED,
         ),
-        datasets=scale.citation,
-        seeds=scale.seeds,
+        Experiment(
+            "plus-random-splits",
+            variants=(*plus("plus"), grand, replace(gcn, seeds=1)),
+            datasets=scale.citation,
+            conditions=random,
+            seeds=NUMBERED,
+        ),
+        Experiment(
+            "variants",
+            variants=(
+                _PAPER,
+                Variant("reference", "hgcn", "reference"),
+                replace(_PAPER, name="mean-loss", changes={"loss": "mean"}, datasets=("cora", "citeseer")),
+                replace(_PAPER, name="no-output-relu", changes={"output_relu": False}, datasets=("citeseer",)),
+                replace(_PAPER, name="one-channel", changes={"channels": 1, "output_relu": False}, datasets=("cora",)),
+            ),
+            datasets=scale.citation,
+            seeds=scale.seeds,
+        ),
     )
+    return described(made, scale)
