@@ -12,10 +12,7 @@ from hiergcn import InputError
 from hiergcn.cli import console, duration, options, print_table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hiergcn.cli import Progress
-    from hiergcn_experiments.experiment import Experiment
     from hiergcn_experiments.runner import JobDone, RunSummary, Started, UnitFailed
 
 PAGE, LIST = "page", "list"
@@ -79,7 +76,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments that are not in the store yet, then write the page."""
     from hiergcn.cli import Progress
-    from hiergcn.research import choose_device, cores
+    from hiergcn.research import choose_device, config_class, cores
     from hiergcn_experiments.experiment import Scope
     from hiergcn_experiments.runner import jobs_of, run_jobs
     from hiergcn_experiments.store import Store, read_records
@@ -88,14 +85,21 @@ def reproduce(
     scope = Scope(quick, _names(tasks), time_limit)
     folder = store or Path("runs") / ("reproduce-quick" if quick else "reproduce")
     if what == [LIST]:
-        _print_list(named_experiments(["all", "plus", *studies(), "range-large"], scope))
+        listed = named_experiments(["all", "plus", *studies(), "range-large"], scope)
+        rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in listed]
+        print_table(console(), ("experiment", "runs", "about"), rows, words=(0, 2))
+        console().print("Runs that two experiments share are run once.")
         return
     summary = None
     if what != [PAGE]:
         if folder.is_file():
             raise InputError(f"{folder} is a file of results, which only `page` can read. Give --store a folder.")
         experiments = named_experiments(what, scope)
-        _check_names(_names(models), _names(datasets), experiments)
+        for name in _names(models):
+            config_class(name)  # raises for an unknown name
+        known = dict.fromkeys(job.dataset for one in experiments for job in one.jobs() if job.dataset)
+        if unknown := [name for name in _names(datasets) if name not in known]:
+            raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(known)}.")
         opened = options.open_engine(context, engine, workers or None)
         where = choose_device(device).type if opened is None else opened.device(device)
         if where == "cpu" and workers == 0:
@@ -121,17 +125,6 @@ def reproduce(
 
 def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",")] if text else []
-
-
-def _check_names(models: "Sequence[str]", datasets: "Sequence[str]", experiments: "Sequence[Experiment]") -> None:
-    from hiergcn.research import config_class
-
-    for name in models:
-        config_class(name)  # raises for an unknown name
-    known = dict.fromkeys(job.dataset for one in experiments for job in one.jobs() if job.dataset)
-    unknown = [name for name in datasets if name not in known]
-    if unknown:
-        raise InputError(f"--datasets {unknown[0]}: choose some of {', '.join(known)}.")
 
 
 class _RunProgress:
@@ -171,27 +164,16 @@ class _RunProgress:
                     self.progress.note(f"{unit.about}, {run}: {printable(reason)}", style="yellow")
                 done = self.done.total()
                 total = done + self.waiting.total()
-                text = f"{done:,} of {total:,}, {unit.about}"
-                self.progress.advance(done, text, total=total, left=self._seconds_left())
+                spent = sum(self.seconds.values())
+                work = sum(
+                    count * (self.seconds[kind] / self.done[kind] if self.done[kind] else spent / done)
+                    for kind, count in self.waiting.items()
+                )
+                left = (time.monotonic() - self.began) * work / max(spent, 1e-9)
+                self.progress.advance(done, f"{done:,} of {total:,}, {unit.about}", total=total, left=left)
             case UnitFailed(unit, reason):
                 self.waiting[unit.about] -= len(unit.jobs)
                 self.progress.note(f"{unit.about}: not run. {reason}", style="yellow")
-
-    def _seconds_left(self) -> float:
-        spent = sum(self.seconds.values())
-        mean = spent / max(self.done.total(), 1)
-        work = sum(
-            count * (self.seconds[kind] / self.done[kind] if self.done[kind] else mean)
-            for kind, count in self.waiting.items()
-        )
-        return (time.monotonic() - self.began) * work / max(spent, 1e-9)
-
-
-def _print_list(experiments: "Sequence[Experiment]") -> None:
-    screen = console()
-    rows = [(one.name, f"{len(one.jobs()):,}", one.about) for one in experiments]
-    print_table(screen, ("experiment", "runs", "about"), rows, words=(0, 2))
-    screen.print("Runs that two experiments share are run once.")
 
 
 def _print_summary(summary: "RunSummary") -> None:

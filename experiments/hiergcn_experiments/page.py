@@ -194,11 +194,10 @@ def markdown(page: Page) -> str:
 
 def table_lines(table: Table) -> list[str]:
     def cell_text(text: Text) -> str:
-        main = f"**{escaped(text.main)}**" if text.strong else escaped(text.main)
-        return main + "".join(f"<br><sub>{escaped(line)}</sub>" for line in text.below)
-
-    def escaped(text: str) -> str:
-        return re.sub(r"([|<>])", lambda found: {"|": "\\|", "<": "&lt;", ">": "&gt;"}[found.group()], text)
+        main, *below = (
+            line.replace("|", "\\|").replace("<", "&lt;").replace(">", "&gt;") for line in (text.main, *text.below)
+        )
+        return (f"**{main}**" if text.strong else main) + "".join(f"<br><sub>{line}</sub>" for line in below)
 
     head = "| " + " | ".join(table.columns) + " |"
     rows = ["| " + " | ".join(map(cell_text, row)) + " |" for row in table.rows]

@@ -74,27 +74,24 @@ def units_of(jobs: Iterable[Job], device: torch.device) -> list[Unit]:
     """
     groups: dict[Any, list[Job]] = {}
     for job in jobs:
-        groups.setdefault(_shared(job), []).append(job)
-    by_group = [_group_units(group, device) for group in groups.values()]
+        alike: Any = identity(job.key())
+        if isinstance(job, Training):
+            split = job.split
+            alike = job.dataset, job.settings, split.kind, split.per_class, split.small_validation
+        groups.setdefault(alike, []).append(job)
+    gpu = device.type == "cuda"
+    by_group: list[list[Unit]] = []
+    for group in groups.values():
+        first = group[0]
+        if isinstance(first, Measurement):
+            on_gpu = first.on_device and gpu
+            by_group.append([Unit((job,), on_gpu, first.alone, shares_gpu=on_gpu) for job in group])
+            continue
+        together = gpu and build_method(first.settings.method, first.settings.model).replicates
+        size = SIDE_BY_SIDE if together else IN_TURN
+        on_gpu = gpu and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
+        by_group.append([Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)])
     return [unit for turn in zip_longest(*by_group) for unit in turn if unit is not None]
-
-
-def _shared(job: Job) -> Any:
-    if isinstance(job, Measurement):
-        return identity(job.key())
-    split = job.split
-    return job.dataset, job.settings, split.kind, split.per_class, split.small_validation
-
-
-def _group_units(group: list[Job], device: torch.device) -> list[Unit]:
-    first = group[0]
-    if isinstance(first, Measurement):
-        on_gpu = first.on_device and device.type == "cuda"
-        return [Unit((job,), on_gpu, first.alone, shares_gpu=on_gpu) for job in group]
-    together = device.type == "cuda" and build_method(first.settings.method, first.settings.model).replicates
-    size = SIDE_BY_SIDE if together else IN_TURN
-    on_gpu = device.type == "cuda" and (together or dataset_of(first.dataset).graph.n_nodes >= LARGE)
-    return [Unit(tuple(group[at : at + size]), on_gpu) for at in range(0, len(group), size)]
 
 
 _SENT: dict[str, Dataset] = {}  # in a worker of another machine, which may not have the files
@@ -154,6 +151,10 @@ def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
     splits = {job.split: _split(name, job.split) for job in jobs}
     outcomes = trainer.train(settings, [(splits[job.split], job.seed) for job in jobs])
     for job, outcome in zip(jobs, outcomes, strict=True):
+        hierarchy = trainer.hierarchy(settings)
+        depth = None  # levels of the network, which may be fewer than requested; None without a hierarchy
+        if hierarchy is not None:
+            depth = int(hierarchy.depth if getattr(settings.model, "coarsening", True) else settings.model.levels)
         outputs = {} if outcome.probabilities is None else {job.seed: outcome.probabilities}
         report = evaluate_test(data.graph, splits[job.split], outputs, [job.seed])
         assert report is not None
@@ -163,7 +164,7 @@ def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
             "best_epoch": outcome.best_epoch,
             "epochs": len(outcome.history),
             "failure": outcome.failure,
-            "depth": _depth(trainer, settings),
+            "depth": depth,
         }
         yield Record(job.key(), digest_of(name), result, made_here(outcome.seconds, device))
 
@@ -187,14 +188,6 @@ def measured(job: Measurement, device: str = "cpu") -> Record:
     return Record(
         job.key(), digest_of(job.dataset), result, made_here(perf_counter() - began, where.get("device", "cpu"))
     )
-
-
-def _depth(trainer: Trainer, settings: Settings) -> int | None:
-    """Return the levels of the network, which may be fewer than requested; None without a hierarchy."""
-    hierarchy = trainer.hierarchy(settings)
-    if hierarchy is None:
-        return None
-    return int(hierarchy.depth if getattr(settings.model, "coarsening", True) else settings.model.levels)
 
 
 # In the calling process
@@ -264,7 +257,17 @@ def run_jobs(
     """
     began = time.monotonic()
     store.make()
-    missing = list(jobs) if again else _missing(jobs, store)
+    missing = list(jobs)
+    if not again:  # those without a result on the same data, and measurements that failed
+        have = Results(store.records())
+        found = ((job, have.find(job)) for job in jobs)
+        missing = [
+            job
+            for job, record in found
+            if record is None
+            or record.data != digest_of(job.dataset)
+            or (isinstance(job, Measurement) and record.result.get("failure"))
+        ]
     summary = RunSummary(len(jobs), done_before=len(jobs) - len(missing))
     units = units_of(missing, torch.device(device))
     on_event(Started(len(jobs), units))
@@ -280,19 +283,6 @@ def run_jobs(
         summary.interrupted = True
     summary.seconds = time.monotonic() - began
     return summary
-
-
-def _missing(jobs: Sequence[Job], store: Store) -> list[Job]:
-    """Return the jobs without a result on the same data, and measurements that failed."""
-    have = Results(store.records())
-    found = ((job, have.find(job)) for job in jobs)
-    return [
-        job
-        for job, record in found
-        if record is None
-        or record.data != digest_of(job.dataset)
-        or (isinstance(job, Measurement) and record.result.get("failure"))
-    ]
 
 
 @dataclass

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn_experiments.methods.feature_rows import FewColumns, feature_rows, few_rows
+from hiergcn_experiments.methods.planetoid import FewColumns, feature_rows, few_rows
 
 
 @pytest.mark.parametrize("nodes", [[4, 0, 4, 2], [1], []])

@@ -36,15 +36,16 @@ from hiergcn.extend import (
     Labelled,
     NodeModel,
     Optimiser,
+    Pattern,
     Positive,
     Scaling,
     Share,
+    SparseMatrix,
     Task,
     Whole,
     numpy_generator,
     setting,
 )
-from hiergcn_experiments.methods.feature_rows import FewColumns, feature_rows, few_rows
 from hiergcn_experiments.methods.walks import Contexts, Walker, graph_contexts, in_batches, label_contexts
 
 _SCORES_AT_ONCE = 1 << 26  # entries of the (nodes, contexts) matrix in memory together
@@ -86,6 +87,50 @@ class PlanetoidIConfig(PlanetoidTConfig):
     label_steps: Whole = 10_000
     graph_steps: Whole = 400
     graph_share: Share = 0.1
+
+
+# Rows of features that may be sparse, for steps on a few nodes
+
+
+@dataclass(frozen=True, eq=False)
+class FewColumns:
+    """Rows with entries in few of many columns: `X @ W` reads only the rows of W that they need.
+
+    The gradient by W is sparse too, so that a step of plain gradient descent costs as little as the entries.
+    """
+
+    inner: SparseMatrix  # (rows, columns in use)
+    columns: Tensor  # (columns in use,), ascending
+
+    def __matmul__(self, weight: Tensor) -> Tensor:
+        return self.inner @ nn.functional.embedding(self.columns, weight, sparse=True)
+
+
+def feature_rows(features: Features, nodes: Tensor) -> Features:
+    """Return X[nodes], sparse if X is."""
+    if isinstance(features, Tensor):
+        return features.index_select(0, nodes)
+    pattern = features.pattern
+    first = pattern.row_start[nodes]
+    length = pattern.row_start[nodes + 1] - first
+    row_start = torch.cat([length.new_zeros(1), length.cumsum(0)])
+    places = torch.arange(int(row_start[-1]), device=nodes.device)
+    places = places + torch.repeat_interleave(first - row_start[:-1], length)
+    kept = Pattern((len(nodes), features.shape[1]), row_start, pattern.column[places])
+    return SparseMatrix(features.values[places], kept)
+
+
+def few_rows(features: Features, nodes: Tensor) -> Features | FewColumns:
+    """Return X[nodes] with a sparse gradient, for plain gradient descent; other optimisers need `feature_rows`."""
+    rows = feature_rows(features, nodes)
+    if isinstance(rows, Tensor):
+        return rows
+    columns, place = torch.unique(rows.pattern.column, return_inverse=True)
+    used = Pattern((len(nodes), len(columns)), rows.pattern.row_start, place)
+    return FewColumns(SparseMatrix(rows.values, used), columns)
+
+
+# Losses of contexts
 
 
 class ContextSigmoid:
@@ -137,6 +182,9 @@ def _tensors(batch: Contexts, device: torch.device) -> tuple[Tensor, ...]:
     """Return row, context and count as tensors."""
     arrays = (batch.row, batch.context, batch.count.astype(np.float32))
     return tuple(torch.from_numpy(array).to(device) for array in arrays)
+
+
+# The networks
 
 
 class Dense(nn.Module):

@@ -125,11 +125,7 @@ def _tenths(dataset: str, title: str) -> ChoosingTask:
     return _on(dataset, title, "10 %, 10 % validate", lambda data, k: Split.holdout(data.graph.truth, 0.1, 0.8, k))
 
 
-def _public(dataset: str) -> ChoosingTask:
-    title, about = f"{dataset.capitalize()}, public split", f"20 per class, {_VALIDATION} validate"
-    return _on(dataset, title, about, lambda data, _: data.split, public=True)
-
-
+_PUBLIC_LABELS = f"20 per class, {_VALIDATION} validate"
 TASKS = {
     "cora-5": _per_class("cora", "Cora", 5),
     "cora-20": _per_class("cora", "Cora", 20),
@@ -146,7 +142,12 @@ TASKS = {
     "pegase-zones": _per_class("pegase", "Power grid, zones", 5),
     "communities": ChoosingTask("300 nodes in 3 communities", "16 per class, 4 per class validate", _communities),
     "classes-150": ChoosingTask("150 classes", f"10 per class, {_VALIDATION} validate", _many_classes),
-    **{f"{name}-public": _public(name) for name in PUBLIC},
+    **{
+        f"{name}-public": _on(
+            name, f"{name.capitalize()}, public split", _PUBLIC_LABELS, lambda data, _: data.split, True
+        )
+        for name in PUBLIC
+    },
 }
 
 
@@ -320,7 +321,10 @@ def choosing_sections(records: Sequence[Record], _quick: bool = False) -> list[S
     drawn = [one for one in results.values() if not TASKS[one.name].public]
     found = [_overview(records, drawn)]
     if drawn:
-        found += [_accuracy(drawn), _verdicts(drawn), _candidates(drawn), _chosen(drawn), _calibration(drawn)]
+        found += [_accuracy(drawn), _verdicts(drawn), _candidates(drawn), _chosen(drawn)]
+        rows: list[Row] = [(one.text, *(points(one.mean(at), False) for at in _ERRORS)) for one in drawn]
+        rows.append(("mean", *(points(mean(one.mean(at) for one in drawn), False) for at in _ERRORS)))
+        found.append(_TEXTS.section("calibration", Table.from_rows(("task", "before", "after"), rows)))
     if recipes or len(drawn) < len(results):
         found.append(_public_splits(results, recipes))
     return [*found, _unfinished(records)]
@@ -419,18 +423,25 @@ def _verdicts(tasks: Sequence[TaskResult]) -> Section:
 
 def _candidates(tasks: Sequence[TaskResult]) -> Section:
     auto = mean(one.accuracy for one in tasks)
+    kinds = {"stopped": "stopped", "it failed": "failed", "no time": "no time", "time was": "no time"}
     rows: list[Row] = [("automatic choice", "all", "", points(auto, False), "", "", points(auto, False), "")]
     for name in sorted(_candidate_names(tasks), key=lambda name: -mean(one.counted(name) for one in tasks)):
         there = [one for one in tasks if one.single.get(name)]
         own = mean(float(one.candidate(name).values.mean()) for one in there)
         lead = mean(one.lead_over(name) or 0.0 for one in there)
         counted = mean(one.counted(name) for one in tasks)
-        reasons = _reasons(tasks, name).most_common()
+        reasons: Counter[str] = Counter()  # why it has no result on some splits
+        for one in tasks:
+            for figures in (each for split, each in one.splits.items() if split not in one.single.get(name, {})):
+                left_out = (
+                    next((each["left_out"] for each in figures["candidates"] if each["name"] == name), None) or ""
+                )
+                reasons[next((kind for begin, kind in kinds.items() if left_out.startswith(begin)), "not tried")] += 1
         rows.append(
             (
                 candidate_title(name),
                 f"{sum(len(one.single[name]) for one in there)} on {len(there)} tasks",
-                ", ".join(f"{count} {reason}" for reason, count in reasons),
+                ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
                 *(points(own, False), points(own + lead, False), points(lead)),
                 *(points(counted, False), points(auto - counted)),
             )
@@ -440,20 +451,6 @@ def _candidates(tasks: Sequence[TaskResult]) -> Section:
         *("mean over all tasks", "difference"),
     )
     return _TEXTS.section("candidates", Table.from_rows(columns, rows))
-
-
-def _reasons(tasks: Sequence[TaskResult], name: str) -> Counter[str]:
-    """Count why a candidate has no result on some splits."""
-    kinds = {"stopped": "stopped", "it failed": "failed", "no time": "no time", "time was": "no time"}
-    found: Counter[str] = Counter()
-    for one in tasks:
-        for split, figures in one.splits.items():
-            if split not in one.single.get(name, {}):
-                left_out = next((each["left_out"] for each in figures["candidates"] if each["name"] == name), None)
-                found[
-                    next((kind for begin, kind in kinds.items() if (left_out or "").startswith(begin)), "not tried")
-                ] += 1
-    return found
 
 
 def _chosen(tasks: Sequence[TaskResult]) -> Section:
@@ -471,12 +468,6 @@ def _chosen(tasks: Sequence[TaskResult]) -> Section:
         )
     columns = ("task", "largest weight", "methods in the answer", "seconds, mean", "longest")
     return _TEXTS.section("chosen", Table.from_rows(columns, rows))
-
-
-def _calibration(tasks: Sequence[TaskResult]) -> Section:
-    rows: list[Row] = [(one.text, *(points(one.mean(at), False) for at in _ERRORS)) for one in tasks]
-    rows.append(("mean", *(points(mean(one.mean(at) for one in tasks), False) for at in _ERRORS)))
-    return _TEXTS.section("calibration", Table.from_rows(("task", "before", "after"), rows))
 
 
 def _public_splits(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskResult]) -> Section:

@@ -25,17 +25,6 @@ from hiergcn_experiments.page import (
 from hiergcn_experiments.results import by_task
 from hiergcn_experiments.store import Record
 from hiergcn_experiments.studies import labels as study
-from hiergcn_experiments.studies.labels import (
-    ASKED,
-    AUTO,
-    CALIBRATING,
-    COVERAGE,
-    DOUBTFUL,
-    LINEAR,
-    PER_CLASS,
-    SCALE,
-    TASKS,
-)
 
 COLOURS = {
     "random": palette.OTHER,
@@ -65,7 +54,7 @@ class Curves:
 
     @property
     def title(self) -> str:
-        return TASKS[self.task].title
+        return study.TASKS[self.task].title
 
     def accuracies(self, strategy: str, per_class: int) -> dict[tuple[int, int], float | None]:
         """Return the accuracies by draw; a fit that failed is None."""
@@ -103,7 +92,7 @@ class Curves:
 
 def curves_of_tasks(records: Iterable[Record], name: str) -> list[Curves]:
     """Return the learning curves of each task that has any."""
-    found = by_task(records, TASKS, name)
+    found = by_task(records, study.TASKS, name)
     draws = {
         task: {one.key["arguments"]["draw"]: one.result["accuracy"] for one in each} for task, each in found.items()
     }
@@ -113,7 +102,7 @@ def curves_of_tasks(records: Iterable[Record], name: str) -> list[Curves]:
 def sets_by_task(records: Iterable[Record], model: str, nodes: int, asked: float) -> dict[str, dict[str, Summary]]:
     """Return coverage, mean size and accuracy of the splits of each task."""
     found = {}
-    for task, each in by_task(records, TASKS, COVERAGE, model=model).items():
+    for task, each in by_task(records, study.TASKS, study.COVERAGE, model=model).items():
         rows = [
             row | {"accuracy": one.result["accuracy"]}
             for one in each
@@ -124,13 +113,13 @@ def sets_by_task(records: Iterable[Record], model: str, nodes: int, asked: float
     return found
 
 
-def _cells(curves: Iterable[Curves], sizes: Sequence[int] = PER_CLASS) -> list[tuple[Curves, int]]:
+def _cells(curves: Iterable[Curves], sizes: Sequence[int] = study.PER_CLASS) -> list[tuple[Curves, int]]:
     """Return every task with every number of labels that it has results for."""
     return [(one, size) for one in curves for size in sizes if one.mean("random", size) is not None]
 
 
 def labels_sections(records: Sequence[Record], _quick: bool = False) -> list[Section]:
-    every = {"linear": curves_of_tasks(records, LINEAR), "auto": curves_of_tasks(records, AUTO)}
+    every = {"linear": curves_of_tasks(records, study.LINEAR), "auto": curves_of_tasks(records, study.AUTO)}
     curves = {model: found for model, found in every.items() if found}
     parts: list[Section | None] = [_overview(records, curves)]
     for model, found in curves.items():
@@ -154,11 +143,13 @@ STUDY = Study(
 def _overview(records: Sequence[Record], curves: Mapping[str, Sequence[Curves]]) -> Section:
     rows = [row for model, found in curves.items() for row in _verdicts_on_curves(found, MODELS[model])]
     for model, title in MODELS.items():
-        sets = ((sets_by_task(records, model, CALIBRATING[0], asked), asked) for asked in ASKED)
+        sets = ((sets_by_task(records, model, study.CALIBRATING[0], asked), asked) for asked in study.ASKED)
         rows += [_verdict_on_sets(found, asked, title) for found, asked in sets if found]
-    doubts = ((by_task(records, TASKS, DOUBTFUL, more=more), more) for more in (0, 500))
+    doubts = ((by_task(records, study.TASKS, study.DOUBTFUL, more=more), more) for more in (0, 500))
     rows += [_verdict_on_doubts(found, more) for found, more in doubts if found]
-    if scale := [(one.key["arguments"]["nodes"], one.result["suggest"]) for one in records if one.key["name"] == SCALE]:
+    if scale := [
+        (one.key["arguments"]["nodes"], one.result["suggest"]) for one in records if one.key["name"] == study.SCALE
+    ]:
         nodes, seconds = max(scale)
         claim = f"suggest on {nodes:,} nodes after coarsening: under 120 s"
         rows.append((claim, f"{seconds:.0f} s", verdict(seconds < 120)))
@@ -194,12 +185,12 @@ def _verdict_on_sets(sets: Mapping[str, Mapping[str, Summary]], asked: float, mo
     for one in sets.values():
         covered, accuracy = one["covered"].mean or 0.0, one["accuracy"].mean or 0.0
         kept += abs(covered - asked) <= CLOSE or (covered > asked and accuracy > asked)
-    decided = kept == len(sets) if len(sets) == len(TASKS) or kept < len(sets) else None
+    decided = kept == len(sets) if len(sets) == len(study.TASKS) or kept < len(sets) else None
     claim = (
         f"{model}: coverage within 2 points of {asked:.0%} (above it if the predicted class alone is right more often)"
-        f", {CALIBRATING[0]} calibrating nodes"
+        f", {study.CALIBRATING[0]} calibrating nodes"
     )
-    said = ", ".join(f"{TASKS[task].title} {points(one['covered'].mean, False)}" for task, one in sets.items())
+    said = ", ".join(f"{study.TASKS[task].title} {points(one['covered'].mean, False)}" for task, one in sets.items())
     return claim, f"{kept} of {len(sets)}: {said}", verdict(decided)
 
 
@@ -208,7 +199,7 @@ def _verdict_on_doubts(doubts: Mapping[str, Sequence[Record]], more: int) -> Row
     for task, each in doubts.items():
         precision = [one.result["precision"] for one in each]
         ours, alone = (mean(one[name] for one in precision) for name in ("judged", "confidence in the label"))
-        said.append(f"{TASKS[task].title} {ours:.2f} ({ours - alone:+.2f})".replace("-", "−"))
+        said.append(f"{study.TASKS[task].title} {ours:.2f} ({ours - alone:+.2f})".replace("-", "−"))
         holds = holds and ours >= 0.5 and ours > alone
     claim = f"precision of doubtful labels, 20 per class{f' and {more} more' if more else ''}: 0.5 or more"
     return f"{claim}, above confidence alone (difference)", ", ".join(said), verdict(holds)
@@ -241,12 +232,12 @@ def _curves(curves: Sequence[Curves], model: str) -> Section:
 
 
 def _figure(curves: Iterable[Curves], names: Sequence[str]) -> Figure:
-    ticks = tuple(float(size) for size in PER_CLASS)
-    sizes = Axis(1.8, 22.5, ticks, tuple(map(str, PER_CLASS)), "labels per class", log=True)
+    ticks = tuple(float(size) for size in study.PER_CLASS)
+    sizes = Axis(1.8, 22.5, ticks, tuple(map(str, study.PER_CLASS)), "labels per class", log=True)
     panels = []
     for one in curves:
         lines = {
-            name: {size: 100 * value for size in (*PER_CLASS, 15) if (value := one.mean(name, size)) is not None}
+            name: {size: 100 * value for size in (*study.PER_CLASS, 15) if (value := one.mean(name, size)) is not None}
             for name in names
         }
         shown = [
@@ -264,7 +255,7 @@ def _figure(curves: Iterable[Curves], names: Sequence[str]) -> Figure:
 
 
 def _saved(curves: Sequence[Curves], model: str) -> Section:
-    sizes = PER_CLASS[:3]
+    sizes = study.PER_CLASS[:3]
     shares = {one.title: [one.saved("suggest", size) for size in sizes] for one in curves}
     known = ([share for share in column if share is not None] for column in zip(*shares.values(), strict=True))
     shares["mean"] = [mean(column) if column else None for column in known]
@@ -276,28 +267,28 @@ def _saved(curves: Sequence[Curves], model: str) -> Section:
 
 
 def _coverage(records: Sequence[Record]) -> Section | None:
-    asked, tables = [(nodes, share) for nodes in CALIBRATING for share in ASKED], []
+    asked, tables = [(nodes, share) for nodes in study.CALIBRATING for share in study.ASKED], []
     for model, title in MODELS.items():
         found = [sets_by_task(records, model, *one) for one in asked]
         rows = []
         for task, first in found[0].items():
-            each = by_task(records, TASKS, COVERAGE, model=model)[task]
+            each = by_task(records, study.TASKS, study.COVERAGE, model=model)[task]
             count = Counter("GPU" if one.made["device"] == "cuda" else "CPU" for one in each)
             devices = ", ".join(name if len(count) == 1 else f"{name} {k}" for name, k in sorted(count.items()))
             shown = (f"{mean_and_std(one[task]['covered'])}, {one[task]['size'].mean:.2f}" for one in found)
             last = [str(len(first["covered"].per_seed)), *([devices] if model == "auto" else [])]
-            rows.append((TASKS[task].title, mean_and_std(first["accuracy"]), *shown, *last))
+            rows.append((study.TASKS[task].title, mean_and_std(first["accuracy"]), *shown, *last))
         if rows:
             columns = ["task", "accuracy", *(f"{share:.0%}, {nodes} nodes" for nodes, share in asked), "splits"]
             columns += ["device"] if model == "auto" else []
             tables.append(Table.from_rows(columns, rows, f"With {title}:"))
-    return _TEXTS.section(COVERAGE, *tables, is_experiment=True, limit=study.TIME_LIMIT) if tables else None
+    return _TEXTS.section(study.COVERAGE, *tables, is_experiment=True, limit=study.TIME_LIMIT) if tables else None
 
 
 def _doubtful(records: Sequence[Record]) -> Section | None:
     rows: list[Row] = []
     for more in (0, 500):
-        for task, each in by_task(records, TASKS, DOUBTFUL, more=more).items():
+        for task, each in by_task(records, study.TASKS, study.DOUBTFUL, more=more).items():
             figures = [one.result for one in each]
             precise = {
                 name: mean_and_std(Summary(tuple(one["precision"][name] for one in figures)))
@@ -309,7 +300,7 @@ def _doubtful(records: Sequence[Record]) -> Section | None:
             )
             rows.append(
                 (
-                    Text(TASKS[task].title, (f"{figures[0]['flipped']} of {figures[0]['labels']} flipped",)),
+                    Text(study.TASKS[task].title, (f"{figures[0]['flipped']} of {figures[0]['labels']} flipped",)),
                     Text(precise.pop("judged"), strong=True),
                     *(*precise.values(), *accurate, str(len(figures))),
                 )
@@ -318,23 +309,23 @@ def _doubtful(records: Sequence[Record]) -> Section | None:
         *("labels", "judged by other labels", "confidence in the label", "confidence"),
         *("accuracy as given", "without the doubtful", "true labels", "draws"),
     )
-    return _TEXTS.section(DOUBTFUL, Table.from_rows(columns, rows), is_experiment=True) if rows else None
+    return _TEXTS.section(study.DOUBTFUL, Table.from_rows(columns, rows), is_experiment=True) if rows else None
 
 
 def _scale(records: Iterable[Record]) -> Section | None:
-    found = sorted((one.key["arguments"]["nodes"], one.result) for one in records if one.key["name"] == SCALE)
+    found = sorted((one.key["arguments"]["nodes"], one.result) for one in records if one.key["name"] == study.SCALE)
     rows = [
         (f"{nodes:,}", f"{one['edges']:,}", f"{one['coarsen']:.1f}", f"{one['suggest']:.1f}") for nodes, one in found
     ]
     table = Table.from_rows(("nodes", "edges", "coarsening, s", "suggest, s"), rows)
-    return _TEXTS.section(SCALE, table, is_experiment=True) if rows else None
+    return _TEXTS.section(study.SCALE, table, is_experiment=True) if rows else None
 
 
 def _runs(records: Sequence[Record]) -> Section:
     failures = [
         f"{one.key['arguments']['task']}, draw {one.key['arguments']['draw']}, {failure}"
         for one in records
-        if one.key["name"] == AUTO
+        if one.key["name"] == study.AUTO
         for failure in one.result.get("failures", ())
     ]
     planned = Counter(job.name for part in study.labels_experiments(Scope()) for job in part.measurements)

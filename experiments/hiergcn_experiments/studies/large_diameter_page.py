@@ -1,18 +1,29 @@
-"""The page of graphs of large diameter: choices on validation, leads, verdicts, tables."""
+"""The page of graphs of large diameter: choices on validation, leads, verdicts, tables, figures."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from hiergcn.research import PairedDifference, paired_difference
+from hiergcn.research import (
+    Axis,
+    Entry,
+    Figure,
+    PairedDifference,
+    Panel,
+    axes,
+    method_colour,
+    method_title,
+    paired_difference,
+    palette,
+)
 from hiergcn_experiments.experiment import Scope, Study, Variant
 from hiergcn_experiments.page import Row, Section, Table, Text, Texts, mean, mean_and_std, picture, points
+from hiergcn_experiments.paper.charts import DASH, DOTS, ROW
 from hiergcn_experiments.paper.claims import CLAIMS as PAPER_CLAIMS
 from hiergcn_experiments.results import CellResult, Results
 from hiergcn_experiments.store import Record
 from hiergcn_experiments.studies import large_diameter as study
-from hiergcn_experiments.studies import large_diameter_charts as charts
 from hiergcn_experiments.studies.large_diameter import BASE, BLOCKED, RANDOM, dataset_title, variant_title
 
 FAR = 16
@@ -24,7 +35,14 @@ TARGETS = {"helsinki": (0.42, 0.46), "pegase-eccentricity": (0.73, 0.78), study.
 """Accuracies on random splits that were set before the runs: the least, and beyond."""
 MARGIN = 0.05
 """Lead over the best flat network that was set."""
-_KINDS = (RANDOM, BLOCKED)
+KINDS = {RANDOM: "random split", BLOCKED: "blocked split"}
+LABEL_COLOURS = {"label-propagation": palette.GREEN, "harmonic": palette.PINK}
+CHANCE = 10.0
+"""Per cent, of ten classes of equal size."""
+CURVE = 3
+"""Fewest numbers of levels that make a curve."""
+LEAST = 1e-6
+"""Smallest share of the influence that is drawn."""
 _TEXTS = Texts(study.TEXTS)
 
 
@@ -58,7 +76,7 @@ class RangeResults:
         found: tuple[str, ...] = self._experiments[study.ACCURACY].datasets
         return found
 
-    def places(self, kinds: Iterable[str] = _KINDS) -> list[tuple[str, str]]:
+    def places(self, kinds: Iterable[str] = KINDS) -> list[tuple[str, str]]:
         """Return every (dataset, kind), in the order of the tables' columns."""
         return [(dataset, kind) for kind in kinds for dataset in self.datasets]
 
@@ -149,8 +167,25 @@ class RangeResults:
 def range_sections(records: Sequence[Record], quick: bool = False) -> list[Section]:
     """Return the parts of the page."""
     results = RangeResults(records, quick)
-    found = [_overview(results), _targets(results), _claims(results), _depth(results), _ablations(results)]
-    found += [_gaps(results), _elsewhere(results), _influence(results), _cost(results), _time(results)]
+    found = [_overview(results), _targets(results), _claims(results)]
+    more = [one for one in (*study.FLAT_VARIANTS, *study.WITH_HOPS) if one not in study.BY_DEPTH]
+    table = Table(_columns(results, "network"), tuple(_rows(results, _titled(study.BY_LEVELS, study.BY_DEPTH, more))))
+    shown = picture("depth", depth_figure(results), "Test accuracy over layers.")
+    found.append(_TEXTS.section("depth", shown, table))
+    leads = {
+        one.name: [results.lead(one.name, BASE.name, *place) for place in results.places()] for one in study.ABLATIONS
+    }
+    rows = [(Text(variant_title(name)), *map(_lead_text, some)) for name, some in leads.items() if any(some)]
+    if rows:
+        found.append(_TEXTS.section("ablations", Table(_columns(results, "change"), tuple(rows))))
+    listed = _titled(study.GAPS, study.WITH_COLUMNS, (study.WITH_ALL,))
+    found.append(_TEXTS.section("gaps", _candidates(results, listed, (RANDOM,))))
+    listed = [*_titled(study.ELSEWHERE, before="H-GCN, "), *_titled(study.FLAT_VARIANTS)]
+    listed += [("H-GCN, 8 levels, as above", BASE.name)]
+    found.append(_TEXTS.section("elsewhere", _candidates(results, listed, (study.APART, BLOCKED))))
+    found += [_influence(results), _cost(results)]
+    if shown := picture("time", time_figure(results), "Test accuracy over seconds of one training."):
+        found.append(_TEXTS.section("time", shown))
     return [one for one in found if one is not None]
 
 
@@ -187,7 +222,7 @@ def _rows(results: RangeResults, variants: Iterable[tuple[str, str]]) -> list[tu
     return rows
 
 
-def _columns(results: RangeResults, first: str, kinds: Iterable[str] = _KINDS) -> tuple[str, ...]:
+def _columns(results: RangeResults, first: str, kinds: Iterable[str] = KINDS) -> tuple[str, ...]:
     return first, *(f"{dataset_title(dataset)}, {kind}" for dataset, kind in results.places(kinds))
 
 
@@ -234,7 +269,7 @@ def _overview(results: RangeResults) -> Section | None:
     ours |= {"H-GCN, elsewhere": results.elsewhere, "elsewhere, hop columns": results.elsewhere_hops}
     drawn += [(title, [name] * len(results.places())) for title, name in ours.items()]
     about = "Test accuracy on random and on blocked splits: what levels gain between labels, they lose away from them."
-    shown = picture("headline", charts.headline_figure(results, drawn), about)
+    shown = picture("headline", headline_figure(results, drawn), about)
     count: dict[str, Any] = {"networks": study.SPLITS * study.SEEDS, "seeds": study.SEEDS, "splits": study.SPLITS}
     return _TEXTS.section("overview", shown, table, **count)
 
@@ -297,15 +332,6 @@ def word_for(signs: Sequence[int]) -> str:
     return f"holds on {better} of {len(signs)}" + (f", worse on {worse}" if worse else "")
 
 
-def claim_leads(results: RangeResults, claim: dict[str, str], kind: str) -> list[Lead]:
-    """Return the leads that a claim of the TOML file is about, on every graph."""
-    found = []
-    for dataset in results.datasets:
-        other = claim.get("theirs") or results.best_flat(dataset, kind)
-        found.append(results.lead(claim.get("ours", BASE.name), other, dataset, kind))
-    return [lead for lead in found if lead]
-
-
 def farther(results: RangeResults) -> Text:
     """Judge "coarsening enlarges the receptive field" by the influence from beyond 16 hops."""
     shares: dict[str, dict[str, float]] = {}
@@ -321,23 +347,6 @@ def farther(results: RangeResults) -> Text:
     return Text(word_for(signs), tuple(details))
 
 
-def efficient(results: RangeResults) -> Text:
-    """Judge "as asymptotically efficient as GCN" by how an epoch grows from the smaller to the larger graph."""
-    ratios = {dataset: one["epoch"][BASE.name] / one["epoch"]["gcn-2"] for dataset, one in results.cost.items()}
-    if len(ratios) < 2:
-        return Text("not run")
-    first, *_, last = ratios.values()
-    details = tuple(f"{dataset_title(dataset)}: {ratio:.2f} times GCN's epoch" for dataset, ratio in ratios.items())
-    return Text("holds" if last <= ALIKE * first else "does not hold", details)
-
-
-def best_levels(results: RangeResults, dataset: str, kind: str) -> str | None:
-    """Return the number of levels with the highest mean test accuracy."""
-    known = sum(results.mean(one.name, dataset, kind) is not None for one in study.BY_LEVELS)
-    best = results.best(study.BY_LEVELS, dataset, kind)
-    return best.removeprefix("hgcn-") if best and known > 2 else None
-
-
 def _claims(results: RangeResults) -> Section:
     quotes = {one.judge: one for one in PAPER_CLAIMS}
 
@@ -348,39 +357,39 @@ def _claims(results: RangeResults) -> Section:
     rows = []
     for claim in study.TEXTS["claim"]:
         cells = []
-        for kind in _KINDS:
-            leads = claim_leads(results, claim, kind)
+        for kind in KINDS:
+            ours, rival = claim.get("ours", BASE.name), claim.get("theirs")
+            every = (
+                results.lead(ours, rival or results.best_flat(name, kind), name, kind) for name in results.datasets
+            )
+            leads = [lead for lead in every if lead]
             details = tuple(f"{dataset_title(lead.dataset)} {points(lead.found.mean)}" for lead in leads)
             cells.append(Text(word_for([lead.sign for lead in leads]), details))
         rows.append(row(claim["judge"], claim["about"], claim["citation"], *cells))
     seen = "influence from beyond 16 hops, against the farthest-seeing flat network"
     rows.append(row("receptive-field", seen, "holds", farther(results), Text("–")))
+    # "As asymptotically efficient as GCN" is judged by how an epoch grows from the smaller to the larger graph.
     epoch = "an epoch of 8 levels on a CPU, on a small and a large graph"
-    rows.append(row("epochs", epoch, "holds", efficient(results), Text("–")))
+    ratios = {dataset: one["epoch"][BASE.name] / one["epoch"]["gcn-2"] for dataset, one in results.cost.items()}
+    times = tuple(f"{dataset_title(dataset)}: {ratio:.2f} times GCN's epoch" for dataset, ratio in ratios.items())
+    efficient = Text("not run")
+    if len(ratios) > 1:
+        first, *_, last = ratios.values()
+        efficient = Text("holds" if last <= ALIKE * first else "does not hold", times)
+    rows.append(row("epochs", epoch, "holds", efficient, Text("–")))
     columns = ("the paper says", "citation networks and NELL", "here, random", "here, blocked")
-    found = [(place, best) for place in results.places() if (best := best_levels(results, *place))]
-    levels = "; ".join(f"{dataset_title(dataset)}, {kind}: {best}" for (dataset, kind), best in found)
+    found = []
+    for dataset, kind in results.places():
+        known = sum(results.mean(one.name, dataset, kind) is not None for one in study.BY_LEVELS)
+        best = results.best(study.BY_LEVELS, dataset, kind)
+        if best and known > 2:
+            found.append(f"{dataset_title(dataset)}, {kind}: {best.removeprefix('hgcn-')}")
+    levels = "; ".join(found)
     notes = [f"Levels with the highest mean test accuracy: {levels}. The paper: four."] if levels else []
     return _TEXTS.section("claims", Table(columns, tuple(rows), wordy=True), notes=notes)
 
 
 # Further tables
-
-
-def _depth(results: RangeResults) -> Section:
-    more = [one for one in (*study.FLAT_VARIANTS, *study.WITH_HOPS) if one not in study.BY_DEPTH]
-    table = Table(_columns(results, "network"), tuple(_rows(results, _titled(study.BY_LEVELS, study.BY_DEPTH, more))))
-    shown = picture("depth", charts.depth_figure(results), "Test accuracy over layers.")
-    return _TEXTS.section("depth", shown, table)
-
-
-def _ablations(results: RangeResults) -> Section | None:
-    rows = []
-    for one in study.ABLATIONS:
-        leads = [results.lead(one.name, BASE.name, *place) for place in results.places()]
-        if any(leads):
-            rows.append((Text(variant_title(one.name)), *map(_lead_text, leads)))
-    return _TEXTS.section("ablations", Table(_columns(results, "change"), tuple(rows))) if rows else None
 
 
 def _candidates(results: RangeResults, variants: list[tuple[str, str]], kinds: tuple[str, ...]) -> Table:
@@ -396,28 +405,17 @@ def _candidates(results: RangeResults, variants: list[tuple[str, str]], kinds: t
     return Table.from_rows(("network", *first, *_columns(results, "", kinds)[1:]), rows)
 
 
-def _gaps(results: RangeResults) -> Section:
-    listed = _titled(study.GAPS, study.WITH_COLUMNS, (study.WITH_ALL,))
-    return _TEXTS.section("gaps", _candidates(results, listed, (RANDOM,)))
-
-
-def _elsewhere(results: RangeResults) -> Section:
-    listed = [*_titled(study.ELSEWHERE, before="H-GCN, "), *_titled(study.FLAT_VARIANTS)]
-    listed += [("H-GCN, 8 levels, as above", BASE.name)]
-    return _TEXTS.section("elsewhere", _candidates(results, listed, (study.APART, BLOCKED)))
-
-
 def _influence(results: RangeResults) -> Section | None:
     hops, rows = (0, 2, 4, 8, 16, 32), []
     for (dataset, name), influence in results.influence.items():
         total = sum(influence) or 1.0
         far = [f"{100 * sum(influence[k + 1 :]) / total:.2g}" for k in hops]
         distance = sum(k * value for k, value in enumerate(influence)) / total
-        rows.append((f"{dataset_title(dataset)}, {charts.influence_title(name)}", *far, f"{distance:.1f}"))
+        rows.append((f"{dataset_title(dataset)}, {influence_title(name)}", *far, f"{distance:.1f}"))
     if not rows:
         return None
     table = Table.from_rows(("network", *(f"beyond {k} hops, %" for k in hops), "mean hops"), rows)
-    shown = picture("influence", charts.influence_figure(results), "Influence from beyond k hops.")
+    shown = picture("influence", influence_figure(results), "Influence from beyond k hops.")
     return _TEXTS.section("influence", shown, table)
 
 
@@ -427,7 +425,7 @@ def _cost(results: RangeResults) -> Section | None:
         epochs, memory = one["epoch"], one["bytes"]
         rows = [
             (
-                charts.influence_title(name),
+                influence_title(name),
                 f"{1000 * seconds:.1f}",
                 *(f"{seconds / epochs[other]:.2f}" for other in ("gcn-2", "graphsage-16")),
                 "–" if memory[name] is None else f"{memory[name] / 2**20:.0f}",
@@ -457,6 +455,143 @@ def _cost(results: RangeResults) -> Section | None:
     return _TEXTS.section("cost", *tables) if tables else None
 
 
-def _time(results: RangeResults) -> Section | None:
-    shown = picture("time", charts.time_figure(results), "Test accuracy over seconds of one training.")
-    return _TEXTS.section("time", shown) if shown else None
+# Figures
+
+
+def headline_figure(results: RangeResults, rows: Sequence[tuple[str, Sequence[str]]]) -> Figure | None:
+    """Draw accuracy on random and on blocked splits, a panel per graph and a row per method.
+
+    Args:
+        results: all results.
+        rows: title of each, and its variant on each (dataset, kind), random first.
+    """
+    titles = [title for title, _ in rows]
+    panels = []
+    for at, dataset in enumerate(results.datasets):
+        x = Axis(0, 100, (0.0, 20.0, 40.0, 60.0, 80.0), ("0", "20", "40", "60", "80"), "test accuracy, %")
+        panel = Panel(x, axes.rows(titles), title=dataset_title(dataset), height=ROW * len(titles), grid="x")
+        panel.rule(x=CHANCE, colour=palette.MUTED, dash=DOTS, tip="chance")
+        for place, (title, names) in enumerate(rows):
+            means = [results.mean(names[at + k * len(results.datasets)], dataset, kind) for k, kind in enumerate(KINDS)]
+            shown = [100 * mean for mean in means if mean is not None]
+            if len(shown) == 2:
+                panel.across(min(shown), max(shown), place, palette.LINE, 2.0)
+            for value, colour, split in zip(means, (palette.BLUE, palette.VERMILION), KINDS.values(), strict=True):
+                if value is not None:
+                    panel.dots([100 * value], [place], colour, size=5, tips=[f"{title}, {split}: {100 * value:.1f} %"])
+        panels.append(panel)
+    if not panels:
+        return None
+    legend = [
+        Entry(title, colour) for title, colour in zip(KINDS.values(), (palette.BLUE, palette.VERMILION), strict=True)
+    ]
+    return Figure(panels, [*legend, Entry("chance", palette.MUTED, "dashed")], columns=1)
+
+
+def depth_figure(results: RangeResults) -> Figure | None:
+    """Draw accuracy over layers: flat networks, and H-GCN whose L levels have 2 L + 1 layers."""
+    panels = []
+    for kind, title in KINDS.items():
+        for dataset in results.datasets:
+            known = {
+                name: {layers: results.mean(one, dataset, kind) for layers, one in names.items()}
+                for name, names in _curves().items()
+            }
+            curves = {
+                name: {layers: 100 * mean for layers, mean in means.items() if mean is not None}
+                for name, means in known.items()
+            }
+            labels = {one.name: results.mean(one.name, dataset, kind) for one in study.LABELS_ALONE}
+            heights = [value for curve in curves.values() for value in curve.values()]
+            heights += [100 * value for value in labels.values() if value is not None]
+            if len(curves["hgcn"]) < CURVE:
+                continue
+            x = Axis(0, 22, tuple(map(float, (1, 5, 9, 13, 17, 21))), ("1", "5", "9", "13", "17", "21"), "layers")
+            y = axes.span(heights, "test accuracy, %")
+            panel = Panel(x, y, title=f"{dataset_title(dataset)}, {title}", height=210)
+            for name, value in labels.items():
+                if value is not None:
+                    tip = f"{method_title(name)}: {100 * value:.1f} %"
+                    panel.rule(y=100 * value, colour=LABEL_COLOURS[name], dash=DOTS, tip=tip)
+            for name, curve in curves.items():
+                panel.line(list(curve), list(curve.values()), method_colour(name), method_title(name))
+                tips = [f"{method_title(name)}, {layers} layers: {mean:.1f} %" for layers, mean in curve.items()]
+                panel.dots(list(curve), list(curve.values()), method_colour(name), size=4, tips=tips)
+            panels.append(panel)
+    if not panels:
+        return None
+    legend = [Entry(method_title(name), method_colour(name), "line") for name in _curves()]
+    legend += [Entry(method_title(name), colour, "dashed") for name, colour in LABEL_COLOURS.items()]
+    return Figure(panels, legend, columns=min(len(results.datasets), 3))
+
+
+def _curves() -> dict[str, dict[int, str]]:
+    """Return the variants of each method by layers."""
+    found = {"hgcn": {2 * levels + 1: one.name for levels, one in zip(study.LEVELS, study.BY_LEVELS, strict=True)}}
+    names = iter(study.BY_DEPTH)
+    return found | {method: {layers: next(names).name for layers in study.DEPTHS} for method in study.FLAT}
+
+
+def influence_figure(results: RangeResults) -> Figure | None:
+    """Draw the share of the influence that comes from beyond k hops."""
+    found = results.influence
+    datasets = [dataset for dataset, arm in found if arm == BASE.name]
+    if not datasets:
+        return None
+    gcn, *flat = map(method_colour, study.FLAT)
+    hues = (gcn, palette.VERMILION, *flat, palette.BLUE, palette.MUTED, palette.SKY)
+    colours = dict(zip(dict.fromkeys(arm for _, arm in found), hues, strict=False))
+    panels = []
+    for dataset in datasets:
+        curves = {  # share of the total influence that comes from farther than k hops, for each k
+            arm: [sum(values[k + 1 :]) / (sum(values) or 1.0) for k in range(len(values))]
+            for (where, arm), values in found.items()
+            if where == dataset
+        }
+        every = [value for curve in curves.values() for value in curve if value > LEAST]
+        panel = Panel(
+            axes.whole_numbers([0, study.FARTHEST], "hops k"),
+            axes.powers([*every, 1.0], "influence from beyond k hops"),
+            title=dataset_title(dataset),
+            height=240,
+        )
+        for arm, curve in curves.items():
+            shown = [(k, value) for k, value in enumerate(curve) if value > LEAST]
+            name, dash = influence_title(arm), "" if arm in (BASE.name, study.ELSEWHERE_FEATURES[0].name) else DASH
+            panel.line([k for k, _ in shown], [value for _, value in shown], colours[arm], name, dash)
+        panels.append(panel)
+    return Figure(panels, [Entry(influence_title(arm), colour, "line") for arm, colour in colours.items()], columns=2)
+
+
+def influence_title(arm: str) -> str:
+    """Return the name of a network beside those of other families."""
+    title = variant_title(arm) + (", own weights" if arm in {one.name for one in study.ELSEWHERE} else "")
+    return title if title.startswith(tuple(map(method_title, (*study.FLAT, "hgcn")))) else f"H-GCN, {title}"
+
+
+def time_figure(results: RangeResults) -> Figure | None:
+    """Draw accuracy on random splits over the seconds of one training, of the networks without columns of labels."""
+    arms = {name: list(names.values()) for name, names in _curves().items()}
+    panels = []
+    for dataset in results.datasets:
+        cells = {name: [(arm, results.cell(arm, dataset, RANDOM)) for arm in names] for name, names in arms.items()}
+        points = {
+            name: [
+                (cell.seconds, 100 * (cell.accuracy.mean or 0.0), arm) for arm, cell in some if cell and cell.seconds
+            ]
+            for name, some in cells.items()
+        }
+        every = [point for found in points.values() for point in found]
+        if not every:
+            continue
+        x = axes.powers([seconds for seconds, _, _ in every], "seconds per network")
+        y = axes.span([accuracy for _, accuracy, _ in every], "test accuracy, %")
+        panel = Panel(x, y, title=dataset_title(dataset), height=210)
+        for name, found in points.items():
+            tips = [f"{variant_title(one)}: {accuracy:.1f} %, {seconds:.2g} s" for seconds, accuracy, one in found]
+            seconds, heights, _ = zip(*found, strict=True) if found else ((), (), ())
+            panel.dots(seconds, heights, method_colour(name), size=4.5, tips=tips)
+        panels.append(panel)
+    if not panels:
+        return None
+    return Figure(panels, [Entry(method_title(name), method_colour(name), "dot") for name in arms], columns=3)
