@@ -115,17 +115,22 @@ def digest_of(name: str | None) -> str | None:
 # In a worker
 
 
-def _make_work(device: str) -> Work:
-    """Prepare a worker; return the function that does a unit, sends each result and returns all."""
+def _make_work(device: str, datasets: dict[str, Dataset]) -> Work:
+    """Prepare a worker; return the function that does a unit, sends each result and returns all.
+
+    A worker of another machine gets the datasets with its work. Only some units use the device.
+    """
+    _SENT.update(datasets)
     torch.set_num_threads(1)
 
     def work(send: Send, unit: Unit) -> list[Record]:
+        where = device if unit.on_gpu else "cpu"
         trainings = [job for job in unit.jobs if isinstance(job, Training)]
-        measurements = (measured(job, device) for job in unit.jobs if isinstance(job, Measurement))
+        measurements = (measured(job, where) for job in unit.jobs if isinstance(job, Measurement))
         records = []
         torch.set_flush_denormal(True)  # a confident softmax is full of denormals, and each costs a hundred cycles
         try:
-            for record in chain(measurements, _trained(trainings, device)):
+            for record in chain(measurements, _trained(trainings, where)):
                 send(record)
                 records.append(record)
         finally:
@@ -133,13 +138,6 @@ def _make_work(device: str) -> Work:
         return records
 
     return work
-
-
-def _make_spread_work(device: str, datasets: dict[str, Dataset]) -> Work:
-    """Prepare a worker of another machine, which gets the datasets with its work; only some units use the device."""
-    _SENT.update(datasets)
-    works = {True: _make_work(device), False: _make_work("cpu")}
-    return lambda send, unit: works[unit.on_gpu](send, unit)
 
 
 def _trained(jobs: Sequence[Training], device: str) -> Iterator[Record]:
@@ -309,7 +307,7 @@ class _Pool:
                 plain = Request(gpus=int(unit.on_gpu))  # of a measurement nothing is known
                 yield unit, _request(first.dataset, first.settings, on) if isinstance(first, Training) else plain
 
-        with engine.pool(_make_spread_work, device, datasets) as pool:
+        with engine.pool(_make_work, device, datasets) as pool:
             for number, reply in pool.replies(jobs()):
                 self._handle(units[number], reply)
         self.summary.out_of_time |= bool(queue)
@@ -318,7 +316,7 @@ class _Pool:
         """Give every unit to a process of this machine; at most `gpu_workers` of them use the GPU."""
         queues = {on_gpu: deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False)}
         places, busy = {True: gpu_workers, False: max(workers, 1)}, {True: 0, False: 0}
-        with Pool(_make_spread_work, device, {}) as pool:
+        with Pool(_make_work, device, {}) as pool:
             while True:
                 for on_gpu, queue in queues.items():
                     while queue and busy[on_gpu] < places[on_gpu] and time.monotonic() < self.deadline:

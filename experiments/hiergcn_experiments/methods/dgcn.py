@@ -140,28 +140,25 @@ class DGCN(NodeModel):
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         if self.P is None:
-            self.P = self._walked()
+            config = self.config
+            counts = co_occurrence(self.graph, config.walks, config.walk_length, numpy_generator(self.generator))
+            P = symmetrically_normalised(ppmi(counts, config.shift))
+            self.P = SparseMatrix.from_scipy(P, self.W_1.device)
         XW = features @ self.W_1
         logits = self._view(self.adjacency, XW)
         Z_A, Z_P = torch.softmax(logits, dim=1), torch.softmax(self._view(self.P, XW), dim=1)
         n_labelled = len(labelled.nodes)
         w_max = self.config.consistency * n_labelled / len(Z_A)
         w = consistency_weight(epoch - 1, self.config.ramp, w_max)
-        loss = self._supervised(logits, Z_A, labelled) + w * (Z_A - Z_P).square().sum()
-        return loss if labelled.reduction == "sum" else loss / n_labelled
-
-    def _supervised(self, logits: Tensor, Z: Tensor, labelled: Labelled) -> Tensor:
         if self.config.supervised == "cross_entropy":
-            return labelled.loss(logits, "sum")
-        y = nn.functional.one_hot(labelled.classes, Z.shape[1])
-        errors = (Z.index_select(0, labelled.nodes) - y).square().sum(dim=1)  # (labelled,)
-        return errors.sum() if labelled.class_weights is None else errors @ labelled.class_weights[labelled.classes]
-
-    def _walked(self) -> SparseMatrix:
-        """Return P̂ of walks drawn from the model's own generator."""
-        config = self.config
-        counts = co_occurrence(self.graph, config.walks, config.walk_length, numpy_generator(self.generator))
-        return SparseMatrix.from_scipy(symmetrically_normalised(ppmi(counts, config.shift)), self.W_1.device)
+            supervised = labelled.loss(logits, "sum")
+        else:
+            y = nn.functional.one_hot(labelled.classes, Z_A.shape[1])
+            errors = (Z_A.index_select(0, labelled.nodes) - y).square().sum(dim=1)  # (labelled,)
+            weights = labelled.class_weights
+            supervised = errors.sum() if weights is None else errors @ weights[labelled.classes]
+        loss = supervised + w * (Z_A - Z_P).square().sum()
+        return loss if labelled.reduction == "sum" else loss / n_labelled
 
 
 class DGCNMethod(AdjacencyMethod):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hiergcn.research import holm, method_title
+from hiergcn.research import method_title
 from hiergcn_experiments.page import packaged, points
 from hiergcn_experiments.paper.evidence import (
     BEST_CHANNELS,
@@ -19,6 +19,7 @@ from hiergcn_experiments.paper.evidence import (
     Grown,
     Pair,
     compare_cells,
+    corrected,
     fitted_exponent,
     growth,
     least_p,
@@ -127,9 +128,7 @@ def grows(leads: Iterable[Lead], *, enough: bool) -> Finding:
     """Judge "our lead is larger in the second place than in the first"."""
     every = list(leads)
     run = [one for one in every if one.grown is not None and one.grown.p is not None]
-    tested = [one.grown for one in run if one.grown is not None]
-    adjusted = holm([one.p for one in tested if one.p is not None])
-    known = [replace(one, p=p) for one, p in zip(tested, adjusted, strict=True)]
+    known = corrected([one.grown for one in run if one.grown is not None])
     signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.at_second > one.at_first else -1 for one in known]
     count = f"Grows in {signs.count(1)} of {len(run)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
     details = tuple(

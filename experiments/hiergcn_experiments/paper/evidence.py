@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from hiergcn.research import PairedDifference, Summary, holm_corrected, unit_differences
+from hiergcn.research import PairedDifference, Summary, holm, holm_corrected, unit_differences
 from hiergcn_experiments.experiment import Cell, Experiment
 from hiergcn_experiments.page import packaged
 from hiergcn_experiments.paper.experiments import DEGREE, NELL, Scale, paper_experiments, plus_experiments
@@ -207,6 +207,12 @@ def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellR
     if min(len(lead) for lead in leads) > 1 and max(lead.std() for lead in leads) > 0:
         p = float(stats.ttest_ind(leads[1], leads[0], equal_var=False).pvalue)
     return Grown(float(leads[0].mean()), float(leads[1].mean()), None if p is None or math.isnan(p) else p)
+
+
+def corrected(found: Sequence[Grown]) -> list[Grown]:
+    """Apply Holm's correction over all of them; each must have a p."""
+    adjusted = holm([one.p for one in found if one.p is not None])
+    return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
 
 
 def fitted_exponent(curve: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -68,13 +68,9 @@ def write_pages(records: Sequence[Record], folder: Path, quick: bool = False) ->
         if found:
             others = [one for one in others if not study.owns(one)]
             found = found if study.splits else latest(found)  # a study of cells keeps earlier runs, too
-            pages.append(_write_study(study, found, folder / study.name, quick))
+            option = " --quick" if quick and study.splits else ""  # measurements say themselves how large they were
+            again = f"`hiergcn reproduce page{option} --store {PACKED}` makes this page again from the stored runs."
+            page = Page(study.title, study.sections(found, quick), [provenance(found), again])
+            pages.append(write_page(page, folder / study.name))
+            write_packed(found, folder / study.name / PACKED)
     return [*pages, *write_paper(records, folder, QUICK if quick else FULL)] if others or not pages else pages
-
-
-def _write_study(study: Study, records: Sequence[Record], folder: Path, quick: bool) -> Path:
-    option = " --quick" if quick and study.splits else ""  # measurements say themselves how large they were
-    again = f"`hiergcn reproduce page{option} --store {PACKED}` makes this page again from the stored runs."
-    page = write_page(Page(study.title, study.sections(records, quick), [provenance(records), again]), folder)
-    write_packed(records, folder / PACKED)
-    return page

@@ -145,8 +145,16 @@ def _overview(records: Sequence[Record], curves: Mapping[str, Sequence[Curves]])
     for model, title in MODELS.items():
         sets = ((sets_by_task(records, model, study.CALIBRATING[0], asked), asked) for asked in study.ASKED)
         rows += [_verdict_on_sets(found, asked, title) for found, asked in sets if found]
-    doubts = ((by_task(records, study.TASKS, study.DOUBTFUL, more=more), more) for more in (0, 500))
-    rows += [_verdict_on_doubts(found, more) for found, more in doubts if found]
+    for more in (0, 500):
+        said, holds = [], True
+        for task, each in by_task(records, study.TASKS, study.DOUBTFUL, more=more).items():
+            precision = [one.result["precision"] for one in each]
+            ours, alone = (mean(one[name] for one in precision) for name in ("judged", "confidence in the label"))
+            said.append(f"{study.TASKS[task].title} {ours:.2f} ({ours - alone:+.2f})".replace("-", "−"))
+            holds = holds and ours >= 0.5 and ours > alone
+        claim = f"precision of doubtful labels, 20 per class{f' and {more} more' if more else ''}: 0.5 or more"
+        if said:
+            rows.append((f"{claim}, above confidence alone (difference)", ", ".join(said), verdict(holds)))
     if scale := [
         (one.key["arguments"]["nodes"], one.result["suggest"]) for one in records if one.key["name"] == study.SCALE
     ]:
@@ -192,17 +200,6 @@ def _verdict_on_sets(sets: Mapping[str, Mapping[str, Summary]], asked: float, mo
     )
     said = ", ".join(f"{study.TASKS[task].title} {points(one['covered'].mean, False)}" for task, one in sets.items())
     return claim, f"{kept} of {len(sets)}: {said}", verdict(decided)
-
-
-def _verdict_on_doubts(doubts: Mapping[str, Sequence[Record]], more: int) -> Row:
-    said, holds = [], True
-    for task, each in doubts.items():
-        precision = [one.result["precision"] for one in each]
-        ours, alone = (mean(one[name] for one in precision) for name in ("judged", "confidence in the label"))
-        said.append(f"{study.TASKS[task].title} {ours:.2f} ({ours - alone:+.2f})".replace("-", "−"))
-        holds = holds and ours >= 0.5 and ours > alone
-    claim = f"precision of doubtful labels, 20 per class{f' and {more} more' if more else ''}: 0.5 or more"
-    return f"{claim}, above confidence alone (difference)", ", ".join(said), verdict(holds)
 
 
 # Which nodes to label

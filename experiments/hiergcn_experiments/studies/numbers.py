@@ -4,7 +4,7 @@ The portfolio for numbers was designed by validation on splits 0 and 1 of these 
 and generated graphs have other seeds than that of the design.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,17 +155,11 @@ def numbers_sections(records: Sequence[Record], _quick: bool = False) -> list[Se
         (f"random splits: mean coverage within {100 * CLOSE:g} points of 90 %", held),
     )
     overview = _TEXTS.section("overview", Table.from_rows(("", "value"), rows), **words)
-    return [overview, _scores(cells), _intervals(cells)]
-
-
-STUDY = Study(NAME, "Numeric targets", numbers_experiments, numbers_sections, (numbers,))
-
-
-def _scores(cells: Iterable[_Cell]) -> Section:
-    rows: list[Row] = []
+    scores: list[Row] = []
+    intervals: list[Row] = []
     for cell in cells:
         floors = {name: (cell.candidate(name, "r2"), cell.candidate(name, "mae")) for name in FLOORS}
-        rows.append(
+        scores.append(
             (
                 Text(cell.title, (f"{len(cell.results)} splits",)),
                 Text(_three_digits(cell.answer("r2")), (cell.error(cell.answer("mae")),), strong=cell.better),
@@ -173,16 +167,9 @@ def _scores(cells: Iterable[_Cell]) -> Section:
                 f"{cell.wins} of {len(cell.results)}",
             )
         )
-    columns = ("task", "answer", *(method_title(name) for name in FLOORS), "splits better than the best floor")
-    return _TEXTS.section("scores", Table.from_rows(columns, rows), is_experiment=True)
-
-
-def _intervals(cells: Iterable[_Cell]) -> Section:
-    rows: list[Row] = []
-    for cell in cells:
         nodes = {one["prediction_intervals"]["calibration_nodes"] for one in cell.results}
         covered = cell.interval("measured_coverage")
-        rows.append(
+        intervals.append(
             (
                 cell.title,
                 Text(f"{100 * _mean(covered):.1f} ± {100 * (covered.std or 0.0):.1f}", strong=cell.held),
@@ -190,8 +177,16 @@ def _intervals(cells: Iterable[_Cell]) -> Section:
                 " to ".join(str(count) for count in sorted({min(nodes), max(nodes)})),
             )
         )
-    columns = ("task", "coverage", "mean half width", "calibrating nodes")
-    return _TEXTS.section("intervals", Table.from_rows(columns, rows), is_experiment=True)
+    columns = ("task", "answer", *(method_title(name) for name in FLOORS), "splits better than the best floor")
+    of_intervals = ("task", "coverage", "mean half width", "calibrating nodes")
+    return [
+        overview,
+        _TEXTS.section("scores", Table.from_rows(columns, scores), is_experiment=True),
+        _TEXTS.section("intervals", Table.from_rows(of_intervals, intervals), is_experiment=True),
+    ]
+
+
+STUDY = Study(NAME, "Numeric targets", numbers_experiments, numbers_sections, (numbers,))
 
 
 def _mean(summary: Summary) -> float:
