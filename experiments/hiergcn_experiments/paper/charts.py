@@ -293,9 +293,10 @@ def toy_figure(found: Mapping[str, Any]) -> Figure:
     coarse = empty("The coarser graph")
     _draw_graph(coarse, places, merged)
     for label, weight, loop in zip(labels, found["node_weight"], matrix.diagonal(), strict=True):
-        coarse.text(*places[label], f"weight {weight}", dy=28)
+        x, y = places[label]
+        coarse.text(x, y, f"weight {weight}", dy=28)
         if loop:
-            coarse.text(*places[label], f"loop {loop:g}", dy=43)
+            coarse.text(x, y, f"loop {loop:g}", dy=43)
     return Figure([*panels, coarse], columns=4)
 
 
