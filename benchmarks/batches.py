@@ -21,7 +21,7 @@ from harness import environment, provenance, read_results, write_result, write_t
 from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.batches import Batches

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness import HERE, read_results, write_table
-from hiergcn.model.build import build_method
-from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
+from hiergcn.model.inputs import build_method
+from hiergcn.model.method import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.settings.methods import HGCNConfig
 from hiergcn.settings.settings import settings_for
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hiergcn.files import written_whole
-from hiergcn.workers.memory import Peak, peak_memory
+from hiergcn.workers.machine import Peak, peak_memory
 from hiergcn.workers.pool import Pool, Send, Work, WorkFailedError
 
 HERE = Path(__file__).resolve().parent

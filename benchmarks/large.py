@@ -59,7 +59,7 @@ def trained(
     from hiergcn.datasets import planted_graph
     from hiergcn.graph import Split
     from hiergcn.graph.task import Task
-    from hiergcn.model.build import build_method
+    from hiergcn.model.inputs import build_method
     from hiergcn.settings.settings import settings_for
     from hiergcn.train.batches import Batches
     from hiergcn.train.loop import train_runs

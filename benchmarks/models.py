@@ -104,7 +104,7 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
     from hiergcn.coarsening import coarsen
     from hiergcn.datasets import load_dataset
     from hiergcn.graph.task import Task
-    from hiergcn.model.build import build_method
+    from hiergcn.model.inputs import build_method
     from hiergcn.settings.settings import settings_for
     from hiergcn.train.learners import SingleLearner, labelled_nodes
 

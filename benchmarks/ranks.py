@@ -29,7 +29,7 @@ from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.model.ops.ranks import Ranks, joined
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.batches import Batches

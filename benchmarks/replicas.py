@@ -23,7 +23,7 @@ from harness import environment, provenance, write_result, write_table
 from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import SeedOutcome, train_side_by_side
 

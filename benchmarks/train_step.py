@@ -25,7 +25,7 @@ from hiergcn.coarsening import coarsen
 from hiergcn.datasets import Dataset, load_dataset
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.learners import SingleLearner, labelled_nodes
 from peers import PEERS, Step, peer_steps

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from hiergcn.graph import Split as Split
     from hiergcn.model.hgcn import HGCN as HGCN
     from hiergcn.model.levels import HierarchyTensors as HierarchyTensors
-    from hiergcn.settings.coarsening import CoarsenConfig as CoarsenConfig
+    from hiergcn.settings.fields import CoarsenConfig as CoarsenConfig
+    from hiergcn.settings.fields import TrainConfig as TrainConfig
     from hiergcn.settings.methods import HGCNConfig as HGCNConfig
     from hiergcn.settings.methods import HGCNPlusConfig as HGCNPlusConfig
     from hiergcn.settings.registry import register_method as register_method
-    from hiergcn.settings.training import TrainConfig as TrainConfig
 
 _NAMES = {
     "hiergcn.coarsening": ("Hierarchy",),
@@ -44,10 +44,9 @@ _NAMES = {
     "hiergcn.graph": ("Graph", "Split"),
     "hiergcn.model.hgcn": ("HGCN",),
     "hiergcn.model.levels": ("HierarchyTensors",),
-    "hiergcn.settings.coarsening": ("CoarsenConfig",),
+    "hiergcn.settings.fields": ("CoarsenConfig", "TrainConfig"),
     "hiergcn.settings.methods": ("HGCNConfig", "HGCNPlusConfig"),
     "hiergcn.settings.registry": ("register_method",),
-    "hiergcn.settings.training": ("TrainConfig",),
     "hiergcn.api": ("coarsen", "compare", "explain", "fit", "load", "report", "suggest"),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

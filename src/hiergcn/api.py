@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # each function imports what it needs
     from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.explanation.node import Explanation
     from hiergcn.run.run import Run
-    from hiergcn.settings.coarsening import Strategy
+    from hiergcn.settings.fields import Strategy
 
     Data = Graph | Dataset | str
     AnyRun = Run | NodeClassifier | NodeRegressor | str | Path
@@ -150,7 +150,7 @@ def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **
         config: other settings of `CoarsenConfig`.
     """
     from hiergcn.coarsening.multilevel import coarsen as make_hierarchy
-    from hiergcn.settings.coarsening import CoarsenConfig
+    from hiergcn.settings.fields import CoarsenConfig
 
     own = _read(graph)[0] if isinstance(graph, str) else graph
     return make_hierarchy(own, levels, CoarsenConfig(strategy=strategy, **config))

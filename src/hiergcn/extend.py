@@ -15,24 +15,35 @@ from hiergcn.model.baselines.base import (
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod, glorot
 from hiergcn.model.levels import Field, LevelTensors
-from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
-from hiergcn.model.method import Features, Labelled, NodeModel, Optimiser, Prepared
+from hiergcn.model.method import (
+    Features,
+    Labelled,
+    Layer,
+    MemoryPlan,
+    NodeModel,
+    Optimiser,
+    Prepared,
+    Workload,
+    layers_memory,
+)
 from hiergcn.model.ops.dense import dense_product
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import FeatureLinear, Pattern, SparseMatrix, propagate, symmetrically_normalised
 from hiergcn.settings.fields import (
+    SCALING,
     Count,
+    InputConfig,
     MethodConfig,
     NonNegative,
     Positive,
     Rate,
+    Scaling,
     Share,
     TrueShare,
     Whole,
     at_least,
     setting,
 )
-from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
 from hiergcn.settings.methods import HGCNConfig, Pooling
 
 __all__ = ["HGCN", "SCALING"]

@@ -10,7 +10,7 @@ from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import fit_temperature
-from hiergcn.evaluate.metrics import Summary, evaluate_test, metrics_for, result_key
+from hiergcn.evaluate.metrics import Summary, evaluate_sets, evaluate_test, metrics_for, result_key
 from hiergcn.evaluate.paired import (
     TEST,
     PairedDifference,
@@ -20,10 +20,9 @@ from hiergcn.evaluate.paired import (
     paired_difference,
     unit_differences,
 )
-from hiergcn.evaluate.report import evaluate_sets
 from hiergcn.files import write_text, written_whole
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.reports import axes, palette
 from hiergcn.reports.axes import Axis
 from hiergcn.reports.palette import method_colour
@@ -31,12 +30,11 @@ from hiergcn.reports.panels import Entry, Figure, Panel
 from hiergcn.reports.template import rendered, script
 from hiergcn.run.fit import fit
 from hiergcn.run.run import Run
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_title
 from hiergcn.settings.settings import GROUPS, Settings, settings_for
-from hiergcn.settings.training import TrainConfig
 from hiergcn.train.trainer import Trainer
-from hiergcn.workers.machine import choose_device, cores, environment
-from hiergcn.workers.memory import peak_memory, reset_peak_memory
+from hiergcn.workers.machine import choose_device, cores, environment, peak_memory, reset_peak_memory
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
 

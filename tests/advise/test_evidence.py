@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.advise import evidence
-from hiergcn.advise.evidence import FOLDS, MOST_COLUMNS, Evidence, measure_evidence
+from hiergcn.choose import estimate
+from hiergcn.choose.estimate import FOLDS, MOST_COLUMNS, Evidence, measure_evidence
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
@@ -83,9 +83,9 @@ def test_what_is_missing_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert measured(no_edges).edges is None
     assert measured(no_edges).features is not None
     products = 2 * FOLDS * graph.adjacency.nnz
-    monkeypatch.setattr(evidence, "MOST_PRODUCTS", products)
+    monkeypatch.setattr(estimate, "MOST_PRODUCTS", products)
     assert measured(graph).edges is not None
-    monkeypatch.setattr(evidence, "MOST_PRODUCTS", products - 1)
+    monkeypatch.setattr(estimate, "MOST_PRODUCTS", products - 1)
     assert measured(graph).edges is None
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hiergcn.choose.budget import LONGEST, Budget, Lanes, default_limit, epoch_price
-from hiergcn.model.memory_cost import MemoryPlan
+from hiergcn.model.method import MemoryPlan
 from hiergcn.workers.pool import Reply, Request
 
 

@@ -17,8 +17,7 @@ from hiergcn.choose import portfolio, search
 from hiergcn.choose.budget import Budget
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.evaluate.calibration import fit_temperature
-from hiergcn.evaluate.combination import ENOUGH
+from hiergcn.evaluate.calibration import ENOUGH, fit_temperature
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import Homophily, profile_graph
@@ -27,8 +26,7 @@ from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
-from hiergcn.train.seeds import TURNS, turn_of, turns
-from hiergcn.train.trainer import Trainer
+from hiergcn.train.trainer import TURNS, Trainer, turn_of, turns
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}

@@ -13,7 +13,7 @@ from hiergcn.graph import Split
 from hiergcn.settings.settings import ChosenSettings, settings_for
 from hiergcn.train.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen
 from hiergcn.train.loop import SeedOutcome
-from hiergcn.workers.memory import Peak
+from hiergcn.workers.machine import Peak
 
 
 def outcome(seed: int, accuracy: float, failure: str | None = None) -> SeedOutcome:

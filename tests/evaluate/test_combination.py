@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hiergcn.evaluate.combination import ENOUGH, combination_weights, greedy_weights, node_scores, plausible_weights
+from hiergcn.evaluate.calibration import ENOUGH, combination_weights, greedy_weights, node_scores, plausible_weights
 
 
 def model(labels: np.ndarray, given: np.ndarray | float, n_classes: int = 2) -> np.ndarray:

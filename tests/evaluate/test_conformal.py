@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hiergcn.errors import InputError
-from hiergcn.evaluate.conformal import (
+from hiergcn.evaluate.calibration import (
     PredictionIntervals,
     PredictionSets,
     adaptive_scores,

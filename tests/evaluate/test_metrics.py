@@ -10,10 +10,18 @@ import scipy.sparse as sp
 from sklearn import metrics as sklearn
 
 from hiergcn.datasets.planted import planted_numbers
-from hiergcn.evaluate.calibration import Temperature, reliability
-from hiergcn.evaluate.conformal import describe_intervals
-from hiergcn.evaluate.metrics import METRICS, Metric, evaluate_part, evaluate_test, metrics_for, per_class, result_key
-from hiergcn.evaluate.report import Answers, evaluate
+from hiergcn.evaluate.calibration import Temperature, describe_intervals, reliability
+from hiergcn.evaluate.metrics import (
+    METRICS,
+    Answers,
+    Metric,
+    evaluate,
+    evaluate_part,
+    evaluate_test,
+    metrics_for,
+    per_class,
+    result_key,
+)
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.target import Numbers, Scale
 

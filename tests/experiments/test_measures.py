@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from hiergcn.workers import memory
+from hiergcn.workers import machine
 from hiergcn_experiments.paper import measures
 
 
-@pytest.mark.skipif(not memory.RESET_PEAK.exists(), reason="needs Linux")
+@pytest.mark.skipif(not machine.RESET_PEAK.exists(), reason="needs Linux")
 def test_training_takes_some_memory_and_less_than_the_machine_has() -> None:
     """In a process of its own: one that has trained before may hold enough memory already."""
     code = "from hiergcn_experiments.paper import measures; print(measures.memory('cora', 'gcn')['bytes'])"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from made_up import Accuracy, record_of, records_of
 
-from hiergcn.settings.recipes import published
-from hiergcn.settings.settings import settings_for
+from hiergcn.settings.settings import published, settings_for
 from hiergcn_experiments.experiment import Cell, Measurement
 from hiergcn_experiments.page import points
 from hiergcn_experiments.paper.claims import CLAIMS, JUDGES, verdicts_on

@@ -11,11 +11,11 @@ from torch import Tensor
 from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
-from hiergcn.explanation.attribution import CLOSE, attribute, attribute_labels
+from hiergcn.explanation.node import CLOSE, attribute, attribute_labels
 from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import LabelModel
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.settings.settings import settings_for

@@ -13,8 +13,8 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.mlp import MLPMethod
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.hgcn import HGCN, HGCNMethod
+from hiergcn.model.hgcn_plus import HGCNPlus, HGCNPlusMethod
 from hiergcn.model.method import Prepared
-from hiergcn.model.plus.network import HGCNPlus, HGCNPlusMethod
 from hiergcn.settings.methods import HGCNConfig, HGCNPlusConfig, MLPConfig
 
 

@@ -14,13 +14,13 @@ from hiergcn.errors import InputError
 from hiergcn.estimator import HGCNClassifier
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
 from hiergcn.model.ensemble import Ensemble, EnsembleMethod
 from hiergcn.model.hgcn import HGCN
+from hiergcn.model.hgcn_plus import HGCNPlus
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Prepared
 from hiergcn.model.ops import layer as layer_module
 from hiergcn.model.ops.layer import recomputed
-from hiergcn.model.plus.network import HGCNPlus
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import explain
 from hiergcn.run.run import Run

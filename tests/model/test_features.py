@@ -10,10 +10,10 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.run.fit import fit
-from hiergcn.settings.input_config import SCALINGS
+from hiergcn.settings.fields import SCALINGS
 from hiergcn.settings.methods import MLPConfig
 from hiergcn.settings.settings import settings_for
 

@@ -17,8 +17,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.task import Task
 from hiergcn.model import inputs as inputs_module
-from hiergcn.model.build import build_method
-from hiergcn.model.inputs import COUNT_HOPS, MEAN_HOPS, WIDEST
+from hiergcn.model.inputs import COUNT_HOPS, MEAN_HOPS, WIDEST, build_method
 from hiergcn.model.nearness import SHARE_HOPS, SPREADS, share_columns
 from hiergcn.run.run import Run
 from hiergcn.settings.methods import MLPConfig

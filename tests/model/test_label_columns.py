@@ -14,13 +14,12 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
-from hiergcn.model.inputs import harmonic_columns, keep_columns, label_columns
+from hiergcn.model.inputs import build_method, harmonic_columns, keep_columns, label_columns
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predictions_again
 from hiergcn.run.run import Run
-from hiergcn.settings.input_config import Scaling
+from hiergcn.settings.fields import Scaling
 from hiergcn.settings.methods import MLPConfig
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer

@@ -11,7 +11,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import hops_to_classes
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.model.nearness import NearnessModel, nearness_columns
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer

@@ -13,13 +13,13 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.target import Scale
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
 from hiergcn.model.ensemble import Ensemble
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Labelled, Measured, NodeModel, activated
 from hiergcn.run.fit import fit
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import settings_for
-from hiergcn.settings.training import TrainConfig
 from hiergcn.train.loop import train_seed, train_side_by_side
 
 CPU = torch.device("cpu")

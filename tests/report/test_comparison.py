@@ -11,8 +11,7 @@ from hiergcn.comparison.method_scores import Comparison, MethodRun, Score, write
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.graph.split import PUBLIC
 from hiergcn.settings.settings import settings_for
-from hiergcn.workers.machine import environment
-from hiergcn.workers.memory import Peak
+from hiergcn.workers.machine import Peak, environment
 
 
 def method(name: str, *accuracies: float | None) -> MethodRun:

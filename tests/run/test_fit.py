@@ -26,8 +26,7 @@ from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train import trainer
 from hiergcn.train.events import BaselineStarted, Coarsened, EpochDone, FitEvent, OnFitEvent
 from hiergcn.train.loop import SeedOutcome
-from hiergcn.train.seeds import AllSeedsFailedError
-from hiergcn.train.trainer import Trainer
+from hiergcn.train.trainer import AllSeedsFailedError, Trainer
 
 
 @pytest.fixture(scope="module")

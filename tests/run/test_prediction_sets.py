@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
-from hiergcn.evaluate.conformal import SEPARATOR, describe_sets
+from hiergcn.evaluate.calibration import SEPARATOR, describe_sets
 from hiergcn.graph import Split
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import explain, predictions_again, predictions_on

@@ -7,12 +7,10 @@ import pytest
 
 from hiergcn.coarsening import CoarsenConfig
 from hiergcn.errors import InputError
-from hiergcn.settings.fields import Setting
+from hiergcn.settings.fields import Setting, TrainConfig
 from hiergcn.settings.methods import HGCNConfig
-from hiergcn.settings.recipes import published, recipe_files
 from hiergcn.settings.registry import config_class, method_names
-from hiergcn.settings.settings import GROUPS, Settings, method_settings, settings_for
-from hiergcn.settings.training import TrainConfig
+from hiergcn.settings.settings import GROUPS, Settings, method_settings, published, recipe_files, settings_for
 
 
 def test_paper_preset_follows_the_text() -> None:

@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-from hiergcn.train.adam import Adam
+from hiergcn.train.learners import Adam
 
 
 def test_it_takes_the_steps_of_torch_bit_for_bit() -> None:
@@ -29,7 +29,7 @@ def test_it_takes_the_steps_of_torch_bit_for_bit() -> None:
 
 def test_it_does_not_import_the_compiler() -> None:
     code = (
-        "import sys, torch; from hiergcn.train.adam import Adam; p = torch.ones(2, requires_grad=True);"
+        "import sys, torch; from hiergcn.train.learners import Adam; p = torch.ones(2, requires_grad=True);"
         "one = Adam([{'params': [p], 'weight_decay': 0.0}], 0.1); p.sum().backward(); one.step(); one.zero_grad();"
         "sys.exit('torch._dynamo' in sys.modules)"
     )

@@ -12,7 +12,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import NodeModel, Prepared
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for

@@ -11,11 +11,11 @@ from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
 from hiergcn.model.hgcn import HGCN
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Labelled, NodeModel
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.methods import HGCNConfig
-from hiergcn.settings.training import TrainConfig
 from hiergcn.train.learners import LearningNodes, SingleLearner, labelled_nodes
 
 

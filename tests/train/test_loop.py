@@ -16,8 +16,8 @@ from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.hgcn import HGCNMethod
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.methods import HGCNConfig
-from hiergcn.settings.training import TrainConfig
 from hiergcn.train.events import EpochDone
 from hiergcn.train.learners import make_optimiser
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side

@@ -14,13 +14,13 @@ from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model import ops
-from hiergcn.model.build import build_method
 from hiergcn.model.hgcn import HGCN
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.ops.replicas import vmap
 from hiergcn.settings.settings import settings_for
-from hiergcn.train import selection
+from hiergcn.train import loop
 from hiergcn.train.batches import Batches
 from hiergcn.train.loop import Captured, train_seed, train_side_by_side
 
@@ -134,7 +134,7 @@ from hiergcn import planted_graph
 from hiergcn.coarsening import coarsen
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.loop import train_side_by_side
 
@@ -151,9 +151,9 @@ assert "hiergcn.model.ops.triton" not in sys.modules
 
 
 def test_large_results_leave_the_gpu_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "_BUFFER", 1000)
+    monkeypatch.setattr(loop, "_BUFFER", 1000)
     stacked = torch.randn(700, 3, 11, device=GPU).transpose(0, 1)  # nodes first
-    found = [selection._through_buffer(one) for one in stacked]
+    found = [loop._through_buffer(one) for one in stacked]
     assert torch.equal(torch.stack(found), stacked.cpu())
 
 

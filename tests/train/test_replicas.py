@@ -11,12 +11,12 @@ from hiergcn.coarsening import coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
 from hiergcn.model.hgcn import HGCN, GraphConvolution
+from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Labelled, NodeModel
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import settings_for
-from hiergcn.settings.training import TrainConfig
 from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
 
 CPU = torch.device("cpu")

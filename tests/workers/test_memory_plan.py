@@ -16,7 +16,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
+from hiergcn.model.inputs import build_method
 from hiergcn.model.ops.cpu_propagation import Spread
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
@@ -43,7 +43,7 @@ def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Set the bytes that seem to be free."""
 
     def set_free(memory: int) -> None:
-        for home in ("hiergcn.workers.memory", "hiergcn.workers.memory_plan", "hiergcn.run.fit"):
+        for home in ("hiergcn.workers.machine", "hiergcn.workers.memory_plan", "hiergcn.run.fit"):
             monkeypatch.setattr(f"{home}.available_memory", lambda _=None: memory)
 
     return set_free

@@ -20,7 +20,7 @@ from hiergcn.advise.suggest import comparable_features, leading_directions
 from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.diffusion import folds
 from hiergcn.errors import InputError
-from hiergcn.evaluate.combination import combination_weights
+from hiergcn.evaluate.calibration import combination_weights
 from hiergcn.explanation.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features

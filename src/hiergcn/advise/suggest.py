@@ -32,7 +32,7 @@ from hiergcn.graph.graph import Features
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import scaling_for
 from hiergcn.graph.structure import lazy_walk
-from hiergcn.model.features import scaled
+from hiergcn.model.inputs import scaled
 
 FEWEST, MOST = 10, 40
 """Suggestions on the page of a run."""
@@ -117,7 +117,17 @@ def suggested_nodes(
         given = hierarchy and hierarchy.reordered(order)
         nodes, reasons = suggested_nodes(graph.reordered(order), budget, confidence=sure, hierarchy=given, seed=seed)
         return order[nodes], reasons
-    known = _checked(graph, budget)
+    if not isinstance(budget, int | np.integer):
+        raise InputError(f"The budget is {budget!r:.40}; give a whole number of nodes.")
+    if budget < 1:
+        raise InputError(f"The budget is {budget}; ask for at least 1 node.")
+    known = np.zeros(graph.n_nodes, dtype=np.bool_)
+    known[graph.labelled] = True
+    left = graph.n_nodes - int(known.sum())
+    if not left:
+        raise InputError("Every node has a label already; there is nothing to suggest.")
+    if budget > left:
+        raise InputError(f"The budget is {budget:,}, but only {left:,} nodes have no label; ask for at most that many.")
     plan: dict[str, Any] = {"seed": seed}
     if graph.has_own_features:  # those made from the edges say nothing new
         plan["features"] = comparable_features(graph)
@@ -134,22 +144,6 @@ def suggested_nodes(
     number[unknown] = np.arange(len(unknown))
     sample = Sample(sample.nodes[unknown][:budget], number[sample.cluster])
     return sample.nodes, _reasons(sample, known, confidence)
-
-
-def _checked(graph: Graph, budget: int) -> NDArray[np.bool_]:
-    """Return whether each node has a label; refuse a budget that cannot be met."""
-    if not isinstance(budget, int | np.integer):
-        raise InputError(f"The budget is {budget!r:.40}; give a whole number of nodes.")
-    if budget < 1:
-        raise InputError(f"The budget is {budget}; ask for at least 1 node.")
-    known = np.zeros(graph.n_nodes, dtype=np.bool_)
-    known[graph.labelled] = True
-    left = graph.n_nodes - int(known.sum())
-    if not left:
-        raise InputError("Every node has a label already; there is nothing to suggest.")
-    if budget > left:
-        raise InputError(f"The budget is {budget:,}, but only {left:,} nodes have no label; ask for at most that many.")
-    return known
 
 
 def _reasons(sample: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
@@ -195,7 +189,18 @@ def spread_sample(
     else:
         heaviest = heavy[np.argsort(-total[heavy], kind="stable")][:clusters]
         cluster_of[heaviest] = np.arange(len(heaviest))
-    return _in_nodes(_picked(cluster_of[group], row_weight, described, budget), row, weight, budget, rng)
+    picked, cluster_of_row = _picked(cluster_of[group], row_weight, described, budget)
+    # a random node of each picked row; rows that are alike leave clusters empty: then the heaviest others as well
+    order = rng.permutation(np.flatnonzero(weight > 0))
+    member = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
+    member[row[order]] = order
+    nodes, cluster = member[picked], cluster_of_row[row]
+    if len(nodes) < min(budget, len(order)):
+        others = rng.permutation(np.setdiff1d(order, nodes))
+        more = others[np.argsort(-weight[others], kind="stable")][: budget - len(nodes)]
+        cluster[more] = len(nodes) + np.arange(len(more))
+        nodes = np.concatenate([nodes, more])
+    return Sample(nodes, cluster)
 
 
 def _described(
@@ -316,8 +321,11 @@ def split_groups(hierarchy: Hierarchy, level: int, weight: Floats, limit: float)
     return group
 
 
-def _picked(cluster: Int64s, weight: Floats, described: Rows, budget: int) -> Sample:
-    """Return the row of each cluster that has weight and is nearest to the cluster's mean, heaviest cluster first."""
+def _picked(cluster: Int64s, weight: Floats, described: Rows, budget: int) -> tuple[Int64s, Int64s]:
+    """Return the row of each cluster that has weight and is nearest to the cluster's mean, heaviest cluster first.
+
+    The second array holds the index in the first one of each row, or -1.
+    """
     inside = np.flatnonzero((cluster >= 0) & (weight > 0))
     cluster_of = cluster[inside]
     count = int(cluster.max(initial=-1)) + 1
@@ -330,24 +338,7 @@ def _picked(cluster: Int64s, weight: Floats, described: Rows, budget: int) -> Sa
     ranked = np.argsort(-total[present], kind="stable")[:budget]
     index = np.full(count + 1, -1, dtype=np.int64)  # the last one is for rows without a cluster
     index[present[ranked]] = np.arange(len(ranked))
-    return Sample(inside[first[ranked]], index[cluster])
-
-
-def _in_nodes(picked: Sample, row: NDArray[np.int32], weight: Floats, budget: int, rng: np.random.Generator) -> Sample:
-    """Return a random node of each picked row, and the heaviest other nodes, each for itself, if rows are too few.
-
-    Rows that are alike leave clusters empty.
-    """
-    order = rng.permutation(np.flatnonzero(weight > 0))
-    member = np.empty(int(row.max(initial=-1)) + 1, dtype=np.int64)
-    member[row[order]] = order
-    nodes, cluster = member[picked.nodes], picked.cluster[row]
-    if len(nodes) < min(budget, len(order)):
-        others = rng.permutation(np.setdiff1d(order, nodes))
-        more = others[np.argsort(-weight[others], kind="stable")][: budget - len(nodes)]
-        cluster[more] = len(nodes) + np.arange(len(more))
-        nodes = np.concatenate([nodes, more])
-    return Sample(nodes, cluster)
+    return inside[first[ranked]], index[cluster]
 
 
 def _summed(values: Any, group: NDArray[np.integer], n_groups: int) -> Rows:

@@ -1,1 +1,1 @@
-"""The automatic choice: settings for a graph, the candidates, and the search among them."""
+"""The automatic choice: settings for a graph, the candidates, the search among them, and what to expect of a fit."""

@@ -18,7 +18,7 @@ import numpy as np
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, WORDS, GraphProfile, profile_graph, scaling_for
-from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.fields import CoarsenConfig
 from hiergcn.settings.registry import imported, method_info
 from hiergcn.settings.settings import Choice, ChosenSettings, Settings, method_for, settings_for
 
@@ -60,11 +60,24 @@ class GraphFacts:
         return Choice("scaling", *scaling_for(self.graph))
 
     def levels(self) -> list[Choice]:
-        """Return the number of levels, for which the graph is coarsened; nothing if the user gives it."""
+        """Return as many levels as leave the coarsest one enough nodes; nothing if the user gives their number.
+
+        The graph is coarsened for that.
+        """
         if "levels" in self.changes:
             return []
-        most = MOST_LEVELS_LARGE if self.profile.large_diameter else MOST_LEVELS
-        return [_levels(self.profile, self.coarsened(most, self.base.coarsen))]
+        profile, large = self.profile, self.profile.large_diameter
+        sizes = self.coarsened(MOST_LEVELS_LARGE if large else MOST_LEVELS, self.base.coarsen).sizes().nodes
+        least = (NODES_PER_CLASS_LARGE if large else NODES_PER_CLASS) * np.count_nonzero(profile.labels_per_class)
+        deep = 0
+        while deep + 1 < len(sizes) and sizes[deep + 1] >= least and sizes[deep + 1] <= LEAST_REDUCTION * sizes[deep]:
+            deep += 1
+        levels = max(deep, 1)
+        kept = sizes[min(levels, len(sizes) - 1)]
+        reason = f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes"
+        if large:
+            reason = f"the diameter is at least {profile.diameter:,} steps, and {reason}"
+        return [Choice("levels", levels, reason)]
 
 
 def choose_settings(
@@ -115,10 +128,25 @@ def for_hgcn(facts: GraphFacts) -> list[Choice]:
 
 
 def for_hgcn_plus(facts: GraphFacts) -> list[Choice]:
-    """Return settings of H-GCN+."""
-    hierarchy = [*facts.levels(), *(_PLUS_LARGE if facts.profile.large_diameter else _PLUS_SMALL)]
-    hidden, rate = _hidden(facts.graph), _learning_rate(facts.scaling, 0.05)
-    return [_order(facts.graph, facts.profile), *hierarchy, facts.scaling, hidden, rate, *_FOR_PLUS]
+    """Return settings of H-GCN+. Its steps end where a node reaches about as many nodes as there are.
+
+    Neighbourhoods usually grow by the mean degree with each step. If the diameter is large they grow by a power of the
+    steps, which is measured.
+    """
+    graph, profile = facts.graph, facts.profile
+    if profile.large_diameter:
+        (_, nearer), (far, farther) = list(zip(STEPS, profile.growth, strict=True))[-2:]
+        power = np.log2(farther / nearer)  # each of STEPS is twice the one before
+        order = min(round(far * farther ** (-1 / power) if power else far), MOST_STEPS)
+        reason = f"{far} steps reach {farther:.1%} of the graph on average"
+    else:
+        degree = np.diff(graph.adjacency.indptr)
+        mean = float(degree[degree > 0].mean()) if degree.any() else 0.0
+        order = int(np.clip(np.ceil(np.log(graph.n_nodes) / np.log(mean) if mean > 1 else np.inf), *ORDERS))
+        reason = f"nodes have {mean:.1f} neighbours on average, and the graph has {graph.n_nodes:,} nodes"
+    hierarchy = [*facts.levels(), *(_PLUS_LARGE if profile.large_diameter else _PLUS_SMALL)]
+    hidden, rate = _hidden(graph), _learning_rate(facts.scaling, 0.05)
+    return [Choice("order", order, reason), *hierarchy, facts.scaling, hidden, rate, *_FOR_PLUS]
 
 
 def for_gcn(facts: GraphFacts) -> list[Choice]:
@@ -173,44 +201,6 @@ _FOR_PLUS = (
     Choice("epochs", 300, "an upper bound; validation chooses the epoch"),
     Choice("patience", 100, "training stops after this many epochs without a better one"),
 )
-
-
-def _levels(profile: GraphProfile, hierarchy: Hierarchy) -> Choice:
-    """Choose as many levels as leave the coarsest one enough nodes."""
-    per_class = NODES_PER_CLASS_LARGE if profile.large_diameter else NODES_PER_CLASS
-    least = per_class * np.count_nonzero(profile.labels_per_class)
-    sizes = hierarchy.sizes().nodes
-    deep = 0
-    while deep + 1 < len(sizes) and sizes[deep + 1] >= least and sizes[deep + 1] <= LEAST_REDUCTION * sizes[deep]:
-        deep += 1
-    levels = max(deep, 1)
-    kept = sizes[min(levels, len(sizes) - 1)]
-    reason = f"the coarsest level then has {kept:,} of {sizes[0]:,} nodes"
-    if profile.large_diameter:
-        reason = f"the diameter is at least {profile.diameter:,} steps, and {reason}"
-    return Choice("levels", levels, reason)
-
-
-def _order(graph: Graph, profile: GraphProfile) -> Choice:
-    """Choose the number of steps after which a node reaches about as many nodes as there are.
-
-    Neighbourhoods usually grow by the mean degree with each step. If the diameter is large they grow by a power of the
-    steps, which is measured.
-    """
-    if profile.large_diameter:
-        (_, nearer), (far, farther) = list(zip(STEPS, profile.growth, strict=True))[-2:]
-        power = np.log2(farther / nearer)  # each of STEPS is twice the one before
-        steps = far * farther ** (-1 / power) if power else far
-        return Choice(
-            "order", min(round(steps), MOST_STEPS), f"{far} steps reach {farther:.1%} of the graph on average"
-        )
-    degree = np.diff(graph.adjacency.indptr)
-    mean = float(degree[degree > 0].mean()) if degree.any() else 0.0
-    steps = np.log(graph.n_nodes) / np.log(mean) if mean > 1 else np.inf
-    order = int(np.clip(np.ceil(steps), *ORDERS))
-    return Choice(
-        "order", order, f"nodes have {mean:.1f} neighbours on average, and the graph has {graph.n_nodes:,} nodes"
-    )
 
 
 def _learning_rate(scaling: Choice, for_words: float = 0.03) -> Choice:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from hiergcn.model.memory_cost import MemoryPlan
+from hiergcn.model.method import MemoryPlan
 from hiergcn.settings.registry import method_info
 from hiergcn.workers.pool import Pool, Reply, Request
 

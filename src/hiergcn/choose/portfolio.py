@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hiergcn.settings.recipes import has_recipe
 from hiergcn.settings.registry import config_class, method_named_in, method_title
-from hiergcn.settings.settings import AUTO, Settings, check_for_any, is_automatic, method_for, settings_for
+from hiergcn.settings.settings import AUTO, Settings, check_for_any, has_recipe, is_automatic, method_for, settings_for
 
 if TYPE_CHECKING:
     from hiergcn.graph.profile import GraphProfile

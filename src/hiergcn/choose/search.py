@@ -26,8 +26,7 @@ from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
 from hiergcn.choose.portfolio import Candidate, SearchState, candidates_for, check_settings
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import HierGCNError
-from hiergcn.evaluate.calibration import Temperature, fit_temperature
-from hiergcn.evaluate.combination import ENOUGH, combination_weights
+from hiergcn.evaluate.calibration import ENOUGH, Temperature, combination_weights, fit_temperature
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import GraphProfile, profile_graph
 from hiergcn.model.inputs import INPUTS, keep_columns, label_columns
@@ -36,9 +35,8 @@ from hiergcn.settings.registry import method_info
 from hiergcn.settings.settings import Settings
 from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent, StopTraining
-from hiergcn.train.seeds import SeedResults, train_seeds, turns
-from hiergcn.train.trainer import Trainer
-from hiergcn.workers.memory import available_memory
+from hiergcn.train.trainer import SeedResults, Trainer, train_seeds, turns
+from hiergcn.workers.machine import available_memory
 from hiergcn.workers.pool import Pool, Send, Work
 
 SIMPLE = 4
@@ -188,27 +186,26 @@ def choose(
 
 
 def _clock() -> float:
-    """Return the seconds of one clock for all ranks."""
+    """Return the seconds of one clock for all ranks. It goes to workers with the budget."""
     return Ranks.current().from_rank0(time.monotonic())
 
 
+@dataclass(eq=False)
 class Search:
     """The candidates of one choice, and how far they are."""
 
-    def __init__(
-        self,
-        trainer: Trainer,
-        split: Split,
-        seeds: Sequence[int],
-        emit: OnFitEvent,
-        changes: dict[str, Any],
-        workers: int,
-        dataset: str | None,
-        budget: Budget,
-    ) -> None:
-        self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
-        self.changes, self.workers, self.dataset, self.budget = changes, workers, dataset, budget
-        self.share = _FIRST_SHARE if len(seeds) > 1 else 1.0
+    trainer: Trainer
+    split: Split
+    seeds: Sequence[int]
+    emit: OnFitEvent
+    changes: dict[str, Any]
+    workers: int
+    dataset: str | None
+    budget: Budget
+
+    def __post_init__(self) -> None:
+        trainer, split = self.trainer, self.split
+        self.share = _FIRST_SHARE if len(self.seeds) > 1 else 1.0
         take_turns = len(split.validation) < ENOUGH and trainer.graph.labels is not None
         self.turns = turns(split, trainer.graph.truth) if take_turns else (split,)
         self.validation = np.sort(np.concatenate([turn.validation for turn in self.turns]))
@@ -288,7 +285,10 @@ class Search:
             return
         self.emit(CandidateStarted(entry.name))
         watch = self._plan(candidate, None if simple else now)
-        while lanes.is_busy and self._lacks_memory(candidate, lanes):
+        while lanes.is_busy:  # wait if memory may be too small for this job and the running ones
+            free = available_memory(self.trainer.device)
+            if candidate.skipped is not Skip.FAILED and (free is None or candidate.memory + lanes.memory <= free):
+                break
             self._finish_one(lanes)
             watch = self._plan(candidate, None if simple else now)
         if watch is None:
@@ -337,11 +337,6 @@ class Search:
         ).settings
         by_loss = {"selection": "loss"} if len(self.turns) > 1 else {}
         return adapted.override(adapted.effective(by_loss | self.changes))
-
-    def _lacks_memory(self, candidate: CandidateState, lanes: Lanes) -> bool:
-        """Return whether memory may be too small for this job and the running ones."""
-        free = available_memory(self.trainer.device)
-        return candidate.skipped is Skip.FAILED or (free is not None and candidate.memory + lanes.memory > free)
 
     def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
         settings = candidate.settings
@@ -416,30 +411,26 @@ class _StoppedError(Exception):
     """A candidate is stopped before its end."""
 
 
+@dataclass(eq=False)
 class Watch:
     """A callback after each epoch that ends a candidate when the clock says so, or early if it is far behind.
 
     The only network of a candidate keeps its best epoch if the clock ends it after a third of its epochs.
-
-    Args:
-        share: of the budget.
-        now: what the candidate is compared with; None never stops it for being behind.
-        grace: seconds from the start of the choice that it has in any case.
-        turns: parts of the validation nodes, one of which validates at a time.
-        epochs: most epochs of the candidate; None if a network that is not trained to its end is of no use.
     """
 
-    def __init__(
-        self,
-        budget: Budget,
-        share: float = 1.0,
-        now: SearchState | None = None,
-        grace: float = 0.0,
-        turns: int = 1,
-        epochs: int | None = None,
-    ) -> None:
-        self.budget, self.share, self.now, self.grace = budget, share, now, grace
-        self.turns, self.epochs, self.count = turns, epochs, 0
+    budget: Budget
+    share: float = 1.0
+    """Of the budget."""
+    now: SearchState | None = None
+    """What the candidate is compared with; None never stops it for being behind."""
+    grace: float = 0.0
+    """Seconds from the start of the choice that it has in any case."""
+    turns: int = 1
+    """Parts of the validation nodes, one of which validates at a time."""
+    epochs: int | None = None
+    """Most epochs of the candidate; None if a network that is not trained to its end is of no use."""
+    count: int = 0
+    """Epochs so far."""
 
     def __call__(self, event: EpochDone) -> None:
         self.count += 1

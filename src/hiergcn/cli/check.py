@@ -104,7 +104,7 @@ def _print_target(screen: "Console", graph: "Graph") -> None:
 
 def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     """Print a description of the graph, and the accuracy of features alone and edges alone."""
-    from hiergcn.advise.evidence import measure_evidence
+    from hiergcn.choose.estimate import measure_evidence
     from hiergcn.graph.profile import profile_graph
 
     profile, evidence = profile_graph(graph, split), measure_evidence(graph, split)

@@ -109,7 +109,7 @@ def fit(
     resume = options.check_resume(out, resume)
     options.announce(source)
     if coverage is not None:
-        from hiergcn.evaluate.conformal import check_coverage  # imports NumPy
+        from hiergcn.evaluate.calibration import check_coverage  # imports NumPy and SciPy
 
         check_coverage(coverage)
     folder = out or Path("runs")

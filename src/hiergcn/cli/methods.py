@@ -37,8 +37,15 @@ def settings(
     ] = None,
 ) -> None:
     """List the settings of a method: values, default and meaning."""
-    from hiergcn.settings.recipes import default_preset, method_of, preset_names
-    from hiergcn.settings.settings import GROUPS, method_settings, settings_for, without_effect
+    from hiergcn.settings.settings import (
+        GROUPS,
+        default_preset,
+        method_of,
+        method_settings,
+        preset_names,
+        settings_for,
+        without_effect,
+    )
 
     method = method_of(model, preset)
     known, values = method_settings(method), settings_for(method, preset).values()

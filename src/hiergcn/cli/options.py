@@ -62,7 +62,7 @@ def complete_models(incomplete: str) -> list[str]:
 
 def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the presets of the named method, or of H-GCN, that begin with a text."""
-    from hiergcn.settings.recipes import preset_names
+    from hiergcn.settings.settings import preset_names
 
     model = ctx.params.get("model")
     return [name for name in preset_names(model if model in method_names() else "hgcn") if name.startswith(incomplete)]

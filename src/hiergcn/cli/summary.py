@@ -8,8 +8,7 @@ from rich.console import Console
 
 from hiergcn.choose.search import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
-from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.conformal import describe_intervals, describe_sets
+from hiergcn.evaluate.calibration import describe_calibration, describe_intervals, describe_sets
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, metrics_for
 from hiergcn.reports.headline import doubt_caution, headline
 from hiergcn.reports.leaderboard import Board, Row, board_of

@@ -10,6 +10,6 @@ Read `reference.py` first, the whole method in 100 plain lines; then `multilevel
 from hiergcn.coarsening import groupings, handshake  # noqa: F401  (their strategies register themselves)
 from hiergcn.coarsening.hierarchy import Hierarchy, Level, Sizes
 from hiergcn.coarsening.multilevel import coarsen
-from hiergcn.settings.coarsening import CoarsenConfig, Strategy, register_strategy, strategy_names
+from hiergcn.settings.fields import CoarsenConfig, Strategy, register_strategy, strategy_names
 
 __all__ = ["CoarsenConfig", "Hierarchy", "Level", "Sizes", "Strategy", "coarsen", "register_strategy", "strategy_names"]

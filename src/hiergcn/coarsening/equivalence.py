@@ -9,7 +9,7 @@ import numpy as np
 from hiergcn.compiled.csr import Int32s, Int64s, Rows, UInt64s
 from hiergcn.compiled.jit import PLAIN, even_ranges, kernel, mix, run_over
 from hiergcn.compiled.simd import AHEAD, CACHED, prefetch
-from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.fields import CoarsenConfig
 
 
 def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:

@@ -13,7 +13,7 @@ from hiergcn.coarsening.equivalence import equivalence_classes, equivalence_grou
 from hiergcn.coarsening.matching import UNBOUNDED, match_most_similar, visiting_order, weight_bound
 from hiergcn.compiled.csr import Bools, Int32s, Int64s, frozen, rows_of
 from hiergcn.compiled.jit import kernel, mix
-from hiergcn.settings.coarsening import CoarsenConfig, register_strategy
+from hiergcn.settings.fields import CoarsenConfig, register_strategy
 
 
 @register_strategy("hgcn")

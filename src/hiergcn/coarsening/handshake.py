@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from hiergcn.coarsening.matching import UNBOUNDED, weight_bound
 from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows, rows_of
 from hiergcn.compiled.jit import even_ranges, kernel, run_over
-from hiergcn.settings.coarsening import CoarsenConfig, register_strategy
+from hiergcn.settings.fields import CoarsenConfig, register_strategy
 
 ROUNDS = 32
 """Most rounds. Graphs need 10 to 20; a long path whose edges become heavier and heavier could need one per edge."""

@@ -14,7 +14,7 @@ from hiergcn.compiled.csr import Int32s, Int64s, frozen, is_one_number
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
 from hiergcn.graph.adjacency import edge_count, reordered_adjacency
-from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.fields import CoarsenConfig
 
 if TYPE_CHECKING:
     import pandas as pd

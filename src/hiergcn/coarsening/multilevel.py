@@ -12,7 +12,7 @@ from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.adjacency import checked_adjacency
-from hiergcn.settings.coarsening import CoarsenConfig, find_strategy, strategy_name
+from hiergcn.settings.fields import CoarsenConfig, find_strategy, strategy_name
 
 
 def coarsen(

@@ -15,7 +15,7 @@ from hiergcn.coarsening.multilevel import coarsen
 from hiergcn.compiled.csr import Bools, Float64s, Int64s, Rows, frozen, matrix_of, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
-from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.fields import CoarsenConfig
 
 PIECES = 16
 """About how many pieces a part is made of: many make parts of even size, few keep neighbours together."""

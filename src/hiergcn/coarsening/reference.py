@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from hiergcn.coarsening.hierarchy import Hierarchy, Level
 from hiergcn.compiled.csr import Int32s, Int64s
-from hiergcn.settings.coarsening import CoarsenConfig
+from hiergcn.settings.fields import CoarsenConfig
 
 Rows = list[dict[int, float]]  # of each node: neighbour -> edge weight, with a self-loop under its own index
 

@@ -26,7 +26,7 @@ from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
 from hiergcn.files import DAMAGED_ARRAYS, write_csv, written_whole
 from hiergcn.graph.adjacency import checked_adjacency
-from hiergcn.settings.coarsening import CoarsenConfig, strategy_name, strategy_names
+from hiergcn.settings.fields import CoarsenConfig, strategy_name, strategy_names
 
 FORMAT = "hiergcn hierarchy 1"
 ENDINGS = (".csv", ".parquet", ".npz")

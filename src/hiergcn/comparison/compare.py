@@ -27,10 +27,8 @@ from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.run.fit import DRAWN_SPLIT, check_classes, fit, in_canonical_order, own_split
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.events import FitEvent, SeedDone
-from hiergcn.train.seeds import AllSeedsFailedError
-from hiergcn.train.trainer import Trainer
-from hiergcn.workers.machine import environment
-from hiergcn.workers.memory import Peak
+from hiergcn.train.trainer import AllSeedsFailedError, Trainer
+from hiergcn.workers.machine import Peak, environment
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Send, Work
 

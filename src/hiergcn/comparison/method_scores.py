@@ -17,7 +17,7 @@ from hiergcn.fragments import card, sentence
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.settings.registry import method_names, method_title
 from hiergcn.settings.settings import Settings
-from hiergcn.workers.memory import Peak
+from hiergcn.workers.machine import Peak
 
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"

@@ -25,7 +25,7 @@ from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, written_whole
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
-from hiergcn.settings.input_config import SCALINGS
+from hiergcn.settings.fields import SCALINGS
 from hiergcn.settings.settings import GROUPS, Settings, method_for, settings_for
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory_plan import unit_request

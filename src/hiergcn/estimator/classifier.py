@@ -11,7 +11,7 @@ from hiergcn.advise.doubtful import FEWEST_LABELS, doubtful_labels, judge_labels
 from hiergcn.advise.suggest import suggest
 from hiergcn.errors import InputError
 from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows, NotFittedError
-from hiergcn.evaluate.conformal import PredictionSets
+from hiergcn.evaluate.calibration import PredictionSets
 from hiergcn.graph import Graph
 from hiergcn.run.run import Run
 

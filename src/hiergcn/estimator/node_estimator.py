@@ -29,8 +29,7 @@ from hiergcn.run.fit import check_graph, fit, own_split
 from hiergcn.run.predict import explain
 from hiergcn.run.run import Run
 from hiergcn.run.source import Source
-from hiergcn.settings.recipes import method_of
-from hiergcn.settings.settings import AUTO, Settings, is_automatic, method_for, settings_for
+from hiergcn.settings.settings import AUTO, Settings, is_automatic, method_for, method_of, settings_for
 from hiergcn.train.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.workers.machine import workers_for
 

@@ -10,7 +10,7 @@ from sklearn.metrics import r2_score
 
 from hiergcn.errors import InputError
 from hiergcn.estimator.node_estimator import NodeEstimator, NodeRows
-from hiergcn.evaluate.conformal import PredictionIntervals
+from hiergcn.evaluate.calibration import PredictionIntervals
 from hiergcn.graph import Graph
 
 

@@ -1,4 +1,4 @@
-r"""Temperature scaling and expected calibration error.
+r"""How far an answer can be trusted: temperature scaling, the weights of several models, and sets that hold the truth.
 
 Temperature scaling (Guo et al., On Calibration of Modern Neural Networks, ICML 2017) divides every logit by T,
 
@@ -14,15 +14,39 @@ The mean log loss has to fall by more than twice its standard error, and the cal
 
 The expected calibration error is the mean distance between confidence and accuracy over 15 bins of equal width,
 weighted by their numbers of nodes.
+
+`combination_weights` are those of the mean of several models' probabilities or numbers, from their validation nodes
+alone.
+
+With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers
+the squared error of the mean most, a model perhaps more than once. Of classes, that is the Brier score: unlike the log
+loss it is bounded, so a model is not left out for being sure of a few nodes that it gets wrong. With few nodes, that
+would follow chance. Then every model that may well be the best is in the mean, weighted by how plausible that is: the
+mean loses less than any one pick.
+
+Split conformal prediction gives sets of classes, or intervals of numbers, that hold the truth with a chosen
+probability.
+
+Nodes that neither trained nor selected the model calibrate it: each has a score that is larger the less the model
+expected its truth. The threshold q is the :math:`\lceil (m + 1) \cdot coverage \rceil`-th smallest of the m scores.
+A value of another node belongs to its set or interval if its score is at most q. If the calibrating nodes and the other
+nodes are exchangeable, the truth belongs to it with probability `coverage` or a little more.
+
+Sets of classes use adaptive scores (Romano, Sesia & Candès, NeurIPS 2020) without the class's own probability: the sum
+of the probabilities of all classes that are more likely. The most likely class has score 0, so no set is empty and
+nothing is drawn at random. Coverage exceeds what was asked for only if the most likely class alone is right more often.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
+
+from hiergcn.errors import InputError
 
 BINS = 15
 FEWEST = 20
@@ -132,3 +156,212 @@ def _logits(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
     z = np.log(np.maximum(probabilities.astype(np.float64), _FLOOR))
     z -= z.max(axis=1, keepdims=True)
     return z
+
+
+ENOUGH = 150
+"""Validation nodes above which greedy selection is used."""
+
+_STEPS = 20
+_LEAST_SHARE = 0.2  # of the largest weight, below which a model is left out
+_EQUAL = 12  # decimals up to which losses are compared, relative to the best model's
+
+Floats = NDArray[np.float64]
+
+
+def combination_weights(outputs: Sequence[NDArray[np.floating]], labels: NDArray[Any]) -> Floats:
+    """Return the weight of each model, (models,), summing to 1; most are 0.
+
+    Args:
+        outputs: of each model at the validation nodes: probabilities, (v, classes), or numbers, (v, 1).
+        labels: classes or numbers of the validation nodes, (v,).
+    """
+    each = np.stack([np.asarray(one, dtype=np.float64) for one in outputs])  # (models, v, classes)
+    return greedy_weights(each, labels) if len(labels) >= ENOUGH else plausible_weights(each, labels)
+
+
+def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
+    """Add models one by one, with replacement, so that the squared error of the mean falls most; keep the best mean.
+
+    With weights w that sum to 1, the error of the mean is wᵀ G w, where G holds the products of the models' errors.
+    """
+    truth = labels[:, None] if each.shape[2] == 1 else np.eye(each.shape[2])[labels]  # (v, classes)
+    errors = (each - truth).reshape(len(each), -1)
+    G = errors @ errors.T  # (models, models)
+    G /= G.diagonal().min() or 1.0
+    counts = np.zeros(len(each))
+    best, best_loss = counts, np.inf
+    for step in range(1, _STEPS + 1):
+        losses = np.round((counts @ G @ counts + 2.0 * G @ counts + G.diagonal()) / step**2, _EQUAL)
+        added = int(losses.argmin())
+        counts = counts + np.eye(len(each))[added]
+        if losses[added] < best_loss:
+            best, best_loss = counts, losses[added]
+    weights: Floats = best / best.sum()
+    return weights
+
+
+def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
+    """Weight each model by exp(-z²/2), where z is its distance to the best in standard errors, on the same nodes.
+
+    Two nodes are added, one that the best gets wrong and one that the other gets wrong: a dozen nodes on which two
+    models differ once or twice say less than their standard error does.
+    """
+    scores = node_scores(each, labels)
+    behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
+    wrong = 1.0 if each.shape[2] > 1 else float(np.var(labels))
+    behind = np.pad(behind, ((0, 0), (1, 1)), constant_values=((0, 0), (-wrong, wrong)))
+    error = behind.std(axis=1) / np.sqrt(behind.shape[1])
+    mean = behind.mean(axis=1)
+    always = np.where(mean > 0, np.inf, 0.0)  # of a model that is as far behind at every node, or equal to the best
+    z = np.divide(mean, error, out=always, where=error > 0)
+    weights: Floats = np.exp(-0.5 * z**2)
+    weights[weights < _LEAST_SHARE * weights.max()] = 0.0
+    shares: Floats = weights / weights.sum()
+    return shares
+
+
+def node_scores(each: Floats, labels: NDArray[Any]) -> Floats:
+    """Return a model's score at each node, (models, v).
+
+    For classes, it is 1 if the model is right, less half of its Brier score; for numbers, minus the squared error.
+    """
+    if each.shape[2] == 1:
+        errors: Floats = -((each[:, :, 0] - labels) ** 2)
+        return errors
+    truth = np.eye(each.shape[2])[labels]
+    right = each.argmax(axis=2) == labels
+    scores: Floats = right - 0.5 * ((each - truth) ** 2).sum(axis=2)
+    return scores
+
+
+SEPARATOR = " | "
+"""Between the classes of a set in `predictions.csv`."""
+
+
+def check_coverage(coverage: float) -> None:
+    """Refuse a coverage that is not a probability between 0 and 1."""
+    if not 0.0 < coverage < 1.0:
+        raise InputError(f"Coverage is {coverage:g}; give a probability between 0 and 1, such as 0.9.")
+
+
+def fewest_nodes(coverage: float) -> int:
+    """Return the fewest calibration nodes that give a finite threshold: 9 for a coverage of 0.9."""
+    return math.ceil(coverage / (1.0 - coverage) - 1e-9)
+
+
+def conformal_threshold(scores: NDArray[np.floating], coverage: float) -> float:
+    """Return the threshold of the calibrating nodes' scores, (m,); infinity if they are fewer than `fewest_nodes`."""
+    check_coverage(coverage)
+    rank = math.ceil((len(scores) + 1) * coverage - 1e-9)
+    return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else math.inf
+
+
+def adaptive_scores(probabilities: NDArray[np.floating]) -> Floats:
+    """Return the score of each class at each node, (n, classes): the probability of all more likely classes."""
+    p = probabilities.astype(np.float64)
+    order = np.argsort(-p, axis=1, kind="stable")
+    ranked = np.take_along_axis(p, order, axis=1)
+    above = np.cumsum(ranked, axis=1) - ranked
+    above[:, 0] = 0.0  # exactly
+    scores = np.empty_like(p)
+    np.put_along_axis(scores, order, above, axis=1)
+    return scores
+
+
+@dataclass(frozen=True)
+class _Promise:
+    """What holds the truth with a chosen probability."""
+
+    coverage: float
+    """The probability that was asked for."""
+    bound: float
+    """Threshold of the scores; infinite if there were too few calibrating nodes."""
+    nodes: int
+    """Number of calibrating nodes."""
+
+    bound_name: ClassVar[str]
+    """Name of the bound in `metrics.json`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        bound = self.bound if math.isfinite(self.bound) else None  # JSON has no infinity
+        return {"coverage": self.coverage, self.bound_name: bound, "calibration_nodes": self.nodes}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any] | None) -> Self | None:
+        if saved is None:
+            return None
+        bound = saved[cls.bound_name]
+        return cls(saved["coverage"], math.inf if bound is None else float(bound), saved["calibration_nodes"])
+
+
+@dataclass(frozen=True)
+class PredictionIntervals(_Promise):
+    """What turns numbers into intervals. The score is the distance from the predicted number: half an interval."""
+
+    bound_name = "half_width"
+
+    @classmethod
+    def calibrated(cls, predicted: Floats, truth: Floats, coverage: float) -> Self:
+        """Return the intervals that the calibrating nodes give: predicted and true numbers, (m,) each."""
+        return cls(coverage, conformal_threshold(np.abs(truth - predicted), coverage), len(truth))
+
+    def ends(self, predicted: Floats) -> tuple[Floats, Floats]:
+        """Return the lower and the upper end for each node, (n,)."""
+        return predicted - self.bound, predicted + self.bound
+
+
+@dataclass(frozen=True)
+class PredictionSets(_Promise):
+    """What turns probabilities into sets of classes. With an infinite bound, every class is in."""
+
+    bound_name = "threshold"
+
+    @classmethod
+    def calibrated(cls, probabilities: NDArray[np.floating], labels: NDArray[np.integer], coverage: float) -> Self:
+        """Return the sets that the calibrating nodes give: probabilities (m, classes), labels (m,)."""
+        scores = adaptive_scores(probabilities)[np.arange(len(labels)), labels]
+        return cls(coverage, conformal_threshold(scores, coverage), len(labels))
+
+    def members(self, probabilities: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return whether each class is in the set of each node, (n, classes); the most likely one always is."""
+        inside: NDArray[np.bool_] = adaptive_scores(probabilities) <= self.bound
+        return inside
+
+    def names(self, probabilities: NDArray[np.floating], class_names: Sequence[str]) -> NDArray[Any]:
+        """Return the classes of each node's set in one text, the most likely first, (n,)."""
+        order = np.argsort(-probabilities, axis=1, kind="stable")
+        size = self.members(probabilities).sum(axis=1)
+        return np.array(
+            [SEPARATOR.join(class_names[k] for k in row[:count]) for row, count in zip(order, size, strict=True)],
+            dtype=object,
+        )
+
+
+def describe_sets(sets: Mapping[str, Any]) -> str:
+    """Describe nominal and measured coverage of the sets, from `prediction_sets` in `metrics.json`."""
+    asked, nodes = f"{100 * sets['coverage']:g} %", sets["calibration_nodes"]
+    if sets["threshold"] is None:
+        needed = fewest_nodes(sets["coverage"])
+        return (
+            f"Prediction sets of {asked} need at least {needed} labels that neither train nor validate, and there are "
+            f"too few labels for that: every set holds every class."
+        )
+    said = f"Prediction sets of {asked} hold {sets['mean_size']:.2f} classes on average, calibrated on {nodes:,} nodes"
+    if sets["measured_coverage"] is None:
+        return f"{said}; there are no test nodes to measure their coverage on."
+    return f"{said}; {100 * sets['measured_coverage']:.1f} % of the sets of test nodes hold the true class."
+
+
+def describe_intervals(intervals: Mapping[str, Any]) -> str:
+    """Describe nominal and measured coverage of the intervals, from `prediction_intervals` in `metrics.json`."""
+    asked, half = f"{100 * intervals['coverage']:g} %", intervals["half_width"]
+    if half is None:
+        return (
+            f"Intervals of {asked} need at least {fewest_nodes(intervals['coverage'])} values that neither train nor "
+            f"validate, and there are too few values for that: they have no ends."
+        )
+    nodes = f"{intervals['calibration_nodes']:,} nodes"
+    said = f"Intervals of {asked} are the predicted value ± {half:.3g}, calibrated on {nodes}"
+    if intervals["measured_coverage"] is None:
+        return f"{said}; there are no test nodes to measure their coverage on."
+    return f"{said}; {100 * intervals['measured_coverage']:.1f} % of the intervals of test nodes hold the true value."

@@ -1,7 +1,7 @@
 """Votes: how much each neighbour and the hyper-nodes add to the score of a node's predicted class.
 
-They are exact, deterministic and computed for all nodes at once. `attribution` goes down to the features, but for one
-node at a time. A vote is centred: the mean over the classes is subtracted.
+They are exact, deterministic and computed for all nodes at once. `node.attribute` goes down to the features, but for
+one node at a time. A vote is centred: the mean over the classes is subtracted.
 
 H-GCN. Before its ReLU the output layer is linear. The score of node i is Σ_j Â_ij v_j over i and its neighbours, with
 votes v_j = H_j θ. H_j is a sum of what came through j's hyper-nodes and what came through the short-cut.
@@ -14,10 +14,11 @@ Ensembles. The mean of the members' votes, which adds up to the mean of their sc
 mean of their probabilities, which is not a sum over nodes.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,13 +26,12 @@ import torch
 from numpy.typing import NDArray
 
 from hiergcn.graph.adjacency import reordered_adjacency
-from hiergcn.model.baselines.grand import mixed_order
-from hiergcn.model.ensemble import Ensemble
-from hiergcn.model.hgcn import HGCN
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn.model.plus.network import HGCNPlus
-from hiergcn.model.plus.propagation import HierarchicalPropagation
+
+if TYPE_CHECKING:
+    from hiergcn.model.hgcn import HGCN
+    from hiergcn.model.hgcn_plus import HGCNPlus
 
 MOST_EDGES = 150_000
 """Most edges of a graph whose votes are kept; a page could not hold more."""
@@ -73,14 +73,20 @@ class Votes:
 @torch.no_grad()
 def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) -> Votes | None:
     """Return the votes for the predicted class of each node; None for other networks than those described above."""
-    model.eval()
-    if isinstance(model, Ensemble):
-        return _mean([votes(member, features, predicted) for member in model.each])
-    if isinstance(model, HGCN) and model.hierarchy.depth and model.output.w is None:
-        return _of_hgcn(model, features, predicted)
-    if isinstance(model, HGCNPlus) and not model.config.batch_norm:
-        return _of_plus(model, features, predicted)
+    known: Any = model.eval()
+    if _is_a(model, "ensemble", "Ensemble"):
+        return _mean([votes(member, features, predicted) for member in known.each])
+    if _is_a(model, "hgcn", "HGCN") and known.hierarchy.depth and known.output.w is None:
+        return _of_hgcn(known, features, predicted)
+    if _is_a(model, "hgcn_plus", "HGCNPlus") and not known.config.batch_norm:
+        return _of_plus(known, features, predicted)
     return None
+
+
+def _is_a(model: NodeModel, module: str, name: str) -> bool:
+    """Return whether the model is of this class of `hiergcn.model`; a module that is not loaded has made no model."""
+    home = sys.modules.get(f"hiergcn.model.{module}")
+    return home is not None and isinstance(model, getattr(home, name))
 
 
 def _mean(each: Sequence[Votes | None]) -> Votes | None:
@@ -93,7 +99,7 @@ def _mean(each: Sequence[Votes | None]) -> Votes | None:
     return Votes(sp.csr_array(shares), by_hyper_nodes, found[0].hyper_nodes_vote)
 
 
-def _of_hgcn(model: HGCN, features: Features, predicted: NDArray[np.int64]) -> Votes:
+def _of_hgcn(model: "HGCN", features: Features, predicted: NDArray[np.int64]) -> Votes:
     coarse, near = model.embedding_parts(features)
     by_hyper_nodes, by_short_cut = (_centred(part @ model.output.theta) for part in (coarse, near))
     adjacency, row, column = _entries(model.hierarchy.levels[0].adjacency)
@@ -103,7 +109,10 @@ def _of_hgcn(model: HGCN, features: Features, predicted: NDArray[np.int64]) -> V
     return Votes(adjacency, np.bincount(row, hyper, minlength=len(predicted)).astype(np.float32))
 
 
-def _of_plus(model: HGCNPlus, features: Features, predicted: NDArray[np.int64]) -> Votes:
+def _of_plus(model: "HGCNPlus", features: Features, predicted: NDArray[np.int64]) -> Votes:
+    from hiergcn.model.baselines.grand import mixed_order
+    from hiergcn.model.hgcn_plus import HierarchicalPropagation
+
     P, config = model.graph.spread, model.config
     assert isinstance(P, HierarchicalPropagation)
     Y = (features @ model.first) * (1.0 if config.rescale else 1.0 - config.drop_node)  # (n, hidden)

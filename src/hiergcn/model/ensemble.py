@@ -16,8 +16,18 @@ from torch import Tensor, nn
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.memory_cost import MemoryPlan, Workload
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod, mean_logits
+from hiergcn.model.method import (
+    Features,
+    Labelled,
+    MemoryPlan,
+    Method,
+    NodeModel,
+    Prepared,
+    Weights,
+    Workload,
+    WrappedMethod,
+    mean_logits,
+)
 
 _FIRST = "members.0."
 

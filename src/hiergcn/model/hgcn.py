@@ -13,7 +13,7 @@ H_i is always the input of layer i; the paper writes H_i for the output of a ref
 count from 0, so A_i is that of level i - 1. `coarsen` makes them (plainly in `coarsening/reference.py`): grouping and
 Eq. 2, M (Eq. 3), A' = MᵀAM (Eq. 5). Eqs. 1 and 7 are one call, `ops/layer.py`; Â is made in `ops/sparse.py`. The
 softmax and the loss (Eq. 9) of training are in `Labelled.loss`, the softmax of predictions in
-`train/selection.py`.
+`train/loop.py`.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,20 @@ from torch import Tensor, nn
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
-from hiergcn.model.features import feature_tensor
+from hiergcn.model.inputs import feature_tensor
 from hiergcn.model.levels import Field, HierarchyTensors, LevelTensors
-from hiergcn.model.memory_cost import Layer, MemoryPlan, Workload, layers_memory
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights
+from hiergcn.model.method import (
+    Features,
+    Labelled,
+    Layer,
+    MemoryPlan,
+    Method,
+    NodeModel,
+    Prepared,
+    Weights,
+    Workload,
+    layers_memory,
+)
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.model.ops.layer import choose_backend, convolve
 from hiergcn.settings.methods import HGCNConfig

@@ -12,7 +12,14 @@ means go back to SIGN (Frasca et al., 2020), which averages by random walks.
 Degrees may stand in place of the features: a class may be a role, such as hub or leaf, that has nothing to do with a
 node's position or features. Nearness of labels is a perceptron beside the network, see `nearness`.
 
-To add a kind, subclass `Input`, list it in `INPUTS`, and give `settings.input_config.InputConfig` the setting.
+To add a kind, subclass `Input`, list it in `INPUTS`, and give `settings.fields.InputConfig` the setting.
+
+Features are scaled, and become tensors, here, too. `row`, `l2` and `binary` scale each row by itself, `none` nothing.
+`standard` scales columns to mean 0 and standard deviation 1; these statistics belong to the training graph, so they are
+saved with the model and applied to any other graph. Standardised sparse features are divided only, since subtracting
+the mean would fill them.
+
+`build_method` leads from settings to a method: inputs, scaling and ensembles wrap the method itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +38,96 @@ from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.structure import surroundings
 from hiergcn.graph.task import Task
-from hiergcn.model.features import scaled
-from hiergcn.model.memory_cost import MemoryPlan, Workload
-from hiergcn.model.method import Method, Prepared, Weights, WrappedMethod
-from hiergcn.settings.input_config import Scaling
+from hiergcn.model.method import Features, MemoryPlan, Method, NodeModel, Prepared, Weights, Workload, WrappedMethod
+from hiergcn.model.ops.sparse import SparseMatrix
+from hiergcn.settings.fields import Scaling
+from hiergcn.settings.registry import method_class
+
+_SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
+_MEAN, _SPREAD = "feature_mean", "feature_spread"
+
+
+def scaled(features: np.ndarray | sp.csr_array, scaling: Scaling) -> np.ndarray | sp.csr_array:
+    """Scale rows. `row`: absolute values sum to 1 (Kipf & Welling); `l2`: length 1; `binary`: 1 for non-zeros."""
+    if scaling == "none":
+        return features
+    if scaling == "binary":
+        return features.astype(bool).astype(np.float32)
+    order = 1 if scaling == "row" else 2
+    if isinstance(features, sp.csr_array):
+        row = np.repeat(np.arange(features.shape[0]), np.diff(features.indptr))
+        sums = np.bincount(row, weights=np.abs(features.data) ** order, minlength=features.shape[0])
+        values = features.data / _lengths(sums, order, features.dtype)[row]
+        return sp.csr_array((values, features.indices, features.indptr), shape=features.shape)
+    rows: np.ndarray = features / _lengths((np.abs(features) ** order).sum(axis=1), order, features.dtype)[:, None]
+    return rows
+
+
+def _lengths(sums: np.ndarray, order: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return the lengths of rows by the sums of their absolute values to the power of `order`; 1 for an empty row."""
+    return np.where(sums > 0, sums ** (1.0 / order), 1.0).astype(dtype)
+
+
+def stored_entries(features: np.ndarray | sp.csr_array) -> int | None:
+    """Return how many entries the features have as a sparse tensor; None if they become a dense one."""
+    if not isinstance(features, np.ndarray):
+        return int(features.nnz)
+    entries = int(np.count_nonzero(features))
+    return entries if entries < _SPARSE_BELOW * features.size else None
+
+
+def feature_tensor(task: Task, scaling: Scaling, device: torch.device) -> Features:
+    """Return the task's features on the device; a graph without features gets one column per node."""
+    features = sp.eye_array(task.n_nodes, format="csr") if task.features is None else scaled(task.features, scaling)
+    if stored_entries(features) is None:
+        copy = np.array(features, dtype=np.float32, order="C")  # a graph's own arrays are read-only, tensors are not
+        return torch.from_numpy(copy).to(device)
+    return SparseMatrix.from_scipy(sp.csr_array(features), device)
+
+
+class Standardised(WrappedMethod):
+    """Any method, on features of mean 0 and standard deviation 1. Its structure is the method's and the statistics."""
+
+    def prepare(
+        self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
+    ) -> Prepared:
+        statistics = _statistics(task.features) if weights is None else weights
+        prepared = self.method.prepare(_standardised(task, statistics), hierarchy, device, weights)
+        own = {name: statistics[name].to(device) for name in (_MEAN, _SPREAD)}
+        return Prepared(prepared.features, (prepared.structure, own))
+
+    def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
+        own = _statistics(task.features)
+        return own | self.method.statistics(_standardised(task, own), hierarchy)
+
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+        structure, statistics = prepared.structure
+        model = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
+        for name, statistic in statistics.items():  # (f,) each
+            model.register_buffer(name, statistic)
+        return model
+
+
+def _statistics(features: np.ndarray | sp.csr_array | None) -> dict[str, torch.Tensor]:
+    """Return mean and deviation of each column, or 0 and root mean square if sparse; a deviation of 0 becomes 1."""
+    if features is None:
+        mean, spread = np.zeros(0), np.ones(0)
+    elif isinstance(features, np.ndarray):
+        mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
+    else:
+        mean = np.zeros(features.shape[1])
+        spread = np.sqrt(features.power(2).sum(axis=0) / max(features.shape[0], 1))
+    return {_MEAN: torch.from_numpy(mean), _SPREAD: torch.from_numpy(np.where(spread > 0, spread, 1.0))}
+
+
+def _standardised(task: Task, statistics: Weights) -> Task:
+    mean, spread = (statistics[name].numpy() for name in (_MEAN, _SPREAD))
+    if task.features is None:
+        return task
+    if isinstance(task.features, np.ndarray):
+        return replace(task, features=(task.features - mean) / spread)
+    return replace(task, features=sp.csr_array(task.features @ sp.diags_array(1.0 / spread)))
+
 
 COUNT_HOPS = (1, 2, 4, 8, 16, 32, 64)
 MEAN_HOPS = (1, 2, 4, 8, 16, 32)
@@ -265,3 +358,28 @@ def hop_means(task: Task, scaling: Scaling) -> np.ndarray:
         return means.reshape(len(means), -1).astype(np.float32)
 
     return made_once(make, [task.adjacency, features], "means", scaling)
+
+
+def build_method(name: str, config: Any) -> Method:
+    """Make the method; `networks` above 1 and the settings of `InputConfig` wrap it, as does `scaling="standard"`."""
+    if getattr(config, "networks", 1) > 1:
+        from hiergcn.model.ensemble import EnsembleMethod
+
+        return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
+    for kind in INPUTS:
+        kind.check(config)
+    inputs = inputs_of(config)
+    for kind in inputs:
+        if kind.beside_network:
+            return kind.wrap(build_method(name, kind.without(config)), config)
+    standardised = getattr(config, "scaling", "none") == "standard" or any(kind.replaces_features for kind in inputs)
+    if inputs:
+        inner = replace(config, scaling="standard" if standardised else "none")  # after the columns joined
+        for kind in inputs:
+            inner = kind.without(inner)
+        rows = replace(config, scaling="none") if standardised else config
+        return WithInputs(build_method(name, inner), inputs, rows)
+    if standardised:
+        return Standardised(method_class(name)(replace(config, scaling="none")))
+    method: Method = method_class(name)(config)
+    return method

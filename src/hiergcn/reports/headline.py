@@ -9,7 +9,7 @@ import pandas as pd
 
 from hiergcn.advise.doubtful import caution
 from hiergcn.datasets.dataset_info import dataset_info
-from hiergcn.evaluate.conformal import describe_intervals
+from hiergcn.evaluate.calibration import describe_intervals
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.reports.classes import Classes
 from hiergcn.reports.leaderboard import Board

@@ -10,8 +10,7 @@ import pandas as pd
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
-from hiergcn.evaluate.calibration import describe_calibration
-from hiergcn.evaluate.conformal import describe_sets
+from hiergcn.evaluate.calibration import describe_calibration, describe_sets
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.reports import axes, figures
 from hiergcn.reports.classes import class_section
@@ -24,7 +23,7 @@ from hiergcn.reports.shown import ShownRun
 from hiergcn.reports.still import class_map, levels_pictures
 from hiergcn.reports.template import in_script, in_seconds, rendered, script, settings_rows
 from hiergcn.reports.tree_layout import Tree, layout
-from hiergcn.settings.recipes import recipe_files
+from hiergcn.settings.settings import recipe_files
 
 SHOWN_SIZES = 8
 """Sizes of prediction sets that have a row of their own."""

@@ -19,9 +19,8 @@ from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.search import Automatic, CandidateState, choose
 from hiergcn.coarsening import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.evaluate.conformal import check_coverage, fewest_nodes
-from hiergcn.evaluate.metrics import evaluate_part, evaluate_test, result_key
-from hiergcn.evaluate.report import evaluate
+from hiergcn.evaluate.calibration import check_coverage, fewest_nodes
+from hiergcn.evaluate.metrics import evaluate, evaluate_part, evaluate_test, result_key
 from hiergcn.explanation.votes import MOST_EDGES, votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
@@ -30,17 +29,14 @@ from hiergcn.reports.leaderboard import Row
 from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
 from hiergcn.run.predict import Member
 from hiergcn.run.run import Run
-from hiergcn.settings.recipes import published
 from hiergcn.settings.registry import config_class
-from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, is_automatic
+from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, is_automatic, published
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
 from hiergcn.train.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
-from hiergcn.train.seeds import SeedResults, train_seeds
-from hiergcn.train.selection import HISTORY
-from hiergcn.train.trainer import BATCH_LEVELS, Trainer
+from hiergcn.train.loop import HISTORY
+from hiergcn.train.trainer import BATCH_LEVELS, SeedResults, Trainer, train_seeds
 from hiergcn.version import __version__
-from hiergcn.workers.machine import one_thread
-from hiergcn.workers.memory import available_memory, require_memory
+from hiergcn.workers.machine import available_memory, one_thread, require_memory
 from hiergcn.workers.memory_plan import needed_on
 from hiergcn.workers.pool import Engine
 

@@ -31,7 +31,7 @@ from hiergcn.graph.coordinates import Coordinates
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.run.predict import Member
 from hiergcn.settings.settings import Settings
-from hiergcn.train.selection import HISTORY
+from hiergcn.train.loop import HISTORY
 
 if TYPE_CHECKING:
     from hiergcn.run.run import Run

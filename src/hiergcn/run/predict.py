@@ -19,17 +19,15 @@ from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
-from hiergcn.model.build import build_method
-from hiergcn.model.inputs import candidate_name
+from hiergcn.model.inputs import build_method, candidate_name
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
-from hiergcn.train.seeds import turn_of
+from hiergcn.train.trainer import turn_of
 from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
-    from hiergcn.explanation.attribution import Attribution
-    from hiergcn.explanation.node import Explanation
+    from hiergcn.explanation.node import Attribution, Explanation
     from hiergcn.run.run import Run
 
 MIN_KNOWN_NODES = 0.5
@@ -232,10 +230,10 @@ class Model:
         features or their principal components are rewritten to start from the features; scores are those before
         `prediction_balance`.
         """
-        from hiergcn.explanation.attribution import attribute, attribute_labels
+        from hiergcn.explanation.node import attribute, attribute_labels
         from hiergcn.model.baselines.base import LabelModel
         from hiergcn.model.ensemble import first_member_weights
-        from hiergcn.model.plus.components import Components, ThroughComponents
+        from hiergcn.model.hgcn_plus import Components, ThroughComponents
 
         first, n_outputs = self.explained, self.target.n_outputs
         config = first.settings.model

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.errors import InputError
-from hiergcn.evaluate.metrics import PartReport, metrics_for, result_key
-from hiergcn.evaluate.report import Answers
+from hiergcn.evaluate.metrics import Answers, PartReport, metrics_for, result_key
 from hiergcn.explanation.votes import Votes
 from hiergcn.files import write_text
 from hiergcn.fragments import card, sentence

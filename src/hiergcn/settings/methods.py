@@ -8,18 +8,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from hiergcn.errors import InputError
 from hiergcn.settings.fields import (
+    SCALING,
     Count,
+    InputConfig,
     MethodConfig,
     NonNegative,
     Positive,
     Rate,
+    Scaling,
     Share,
     TrueShare,
     Whole,
     at_least,
     setting,
 )
-from hiergcn.settings.input_config import SCALING, InputConfig, Scaling
 from hiergcn.settings.registry import EpochPrice, register_method
 
 Pooling = Literal["sum", "mean", "l2"]
@@ -292,7 +294,7 @@ register_method(
 register_method(
     "hgcn-plus",
     HGCNPlusConfig,
-    "hiergcn.model.plus.network:HGCNPlusMethod",
+    "hiergcn.model.hgcn_plus:HGCNPlusMethod",
     title="H-GCN+",
     about="Random propagation over graph and hierarchy, then a small network; for few labels.",
     adapt="hiergcn.choose.adapt:for_hgcn_plus",

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,14 +57,6 @@ class MethodInfo:
     """Method that it is easily confused with."""
     recomputes: bool = False
     """Whether the setting `recompute` saves memory."""
-
-    @property
-    def recipe_folder(self) -> Traversable | Path:
-        """The folder of its recipes, which need not exist."""
-        if isinstance(self.recipes, Path):
-            return self.recipes
-        package, _, folder = (self.recipes or f"hiergcn:recipes/{self.name}").partition(":")
-        return files(package) / folder
 
 
 _METHODS: dict[str, MethodInfo] = {}

@@ -25,7 +25,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.model.ops.ranks import Ranks
-from hiergcn.settings.training import TrainConfig
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.train.learners import Evaluation, LearningNodes, OneModel, evaluation, make_optimiser
 
 CLUSTERS = 4

@@ -1,19 +1,115 @@
-"""The machine: devices, cores, and the versions that a result was made with."""
+"""The machine: devices, cores, memory, and the versions that a result was made with."""
 
+import ctypes
+import gc
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from hiergcn.errors import InputError
 from hiergcn.version import __version__
-from hiergcn.workers.memory import proc_field
+
+if TYPE_CHECKING:
+    import torch
+
+RESET_PEAK = Path("/proc/self/clear_refs")
+_GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Peak memory of a process, in bytes; None if it is unknown."""
+
+    resident: int | None
+    gpu: int | None
+
+
+def peak_memory() -> Peak:
+    """Return the peak memory of this process so far."""
+    resident = _proc_kilobytes("self/status", "VmHWM")
+    with suppress(ImportError):  # on Windows
+        import resource
+
+        if resident is None:  # a child inherits this portable figure from its parent
+            unit = 1 if sys.platform == "darwin" else 1024
+            resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    torch = sys.modules.get("torch")
+    on_gpu = torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized()
+    return Peak(resident, int(torch.cuda.max_memory_allocated()) if torch is not None and on_gpu else None)
+
+
+def reset_peak_memory() -> int | None:
+    """Set the process's peak memory to what it holds now, and return it; None if the system cannot. Linux can.
+
+    Memory that is free but still held is given back first, so that it does not hide what is taken later.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+    try:
+        RESET_PEAK.write_text("5", encoding="ascii")
+    except OSError:
+        return None
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.reset_peak_memory_stats()
+    return peak_memory().resident
+
+
+def available_memory(device: "torch.device | None" = None) -> int | None:
+    """Return the free bytes of the device, or of this machine without swapping; None if the system does not say.
+
+    The ranks of torchrun on one machine share its memory.
+    """
+    if device is not None and device.type == "cuda":
+        import torch
+
+        cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + cached
+    sharing = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # ranks of torchrun on this machine
+    free = _proc_kilobytes("meminfo", "MemAvailable")
+    with suppress(OSError, ValueError, AttributeError):
+        free = free or os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None if free is None else free // sharing
+
+
+def held_memory() -> int:
+    """Return the bytes that this process holds now; 0 if the system does not say."""
+    return _proc_kilobytes("self/status", "VmRSS") or 0
+
+
+def require_memory(needed: int, what: str, remedy: str, device: "torch.device | None" = None) -> None:
+    """Raise an `InputError` if fewer than `needed` bytes are free."""
+    available = available_memory(device)
+    if available is not None and needed > available:
+        where = " of the GPU" if device is not None and device.type == "cuda" else ""
+        raise InputError(
+            f"{what[0].upper()}{what[1:]} need about {needed / _GIGABYTE:.1f} GB and "
+            f"{available / _GIGABYTE:.1f} GB{where} are free; {remedy}."
+        )
+
+
+def proc_field(file: str, name: str) -> str | None:
+    """Return the first field of this name in a file of Linux's /proc; None if there is none."""
+    try:
+        lines = Path("/proc", file).read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+
+
+def _proc_kilobytes(file: str, name: str) -> int | None:
+    """Return a field of /proc in bytes."""
+    field = proc_field(file, name)
+    return None if field is None else int(field.split()[0]) * 1024
+
 
 _PACKAGES = ("torch", "numpy", "scipy", "numba", "pandas", "scikit-learn", "safetensors", "torch_geometric")
 _MANY_NODES = 200_000  # from which on several processes need too much memory
@@ -23,11 +119,13 @@ FEW_ENTRIES = 50_000
 takes about as long to start, to import what it needs and to record an epoch."""
 
 
-def choose_device(name: str = "auto", entries: int | None = None) -> torch.device:
+def choose_device(name: str = "auto", entries: int | None = None) -> "torch.device":
     """Return a device by its name; `auto` is the first GPU that CUDA knows, unless the graph is small, else the CPU.
 
     A GPU that is named (`cuda:1`) becomes the current one, for which streams and kernels are made.
     """
+    import torch
+
     if name == "auto":
         worth_it = entries is None or entries >= FEW_ENTRIES
         return torch.device("cuda" if worth_it and torch.cuda.is_available() else "cpu")
@@ -53,6 +151,8 @@ def one_thread() -> Iterator[None]:
 
     So results keep their last digits wherever they are computed, and other seeds use the other cores.
     """
+    import torch
+
     threads, device = torch.get_num_threads(), torch.cuda.current_device() if torch.cuda.is_initialized() else None
     try:
         if "OMP_NUM_THREADS" not in os.environ:
@@ -80,6 +180,8 @@ def environment() -> dict[str, Any]:
     The commit is that of a source checkout, with a plus sign if files differ from it; HIERGCN_COMMIT names it for a
     copy of the checkout without its history. An installed package has none.
     """
+    import torch
+
     packages = {}
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):

@@ -10,12 +10,11 @@ import torch
 from hiergcn.coarsening import Hierarchy
 from hiergcn.graph import Graph
 from hiergcn.graph.structure import WIDTH
-from hiergcn.model.build import build_method
-from hiergcn.model.features import stored_entries
-from hiergcn.model.memory_cost import WORD, LevelSize, MemoryPlan, Workload
+from hiergcn.model.inputs import build_method, stored_entries
+from hiergcn.model.method import WORD, LevelSize, MemoryPlan, Workload
 from hiergcn.settings.registry import method_info
 from hiergcn.settings.settings import Settings
-from hiergcn.workers.memory import available_memory, require_memory
+from hiergcn.workers.machine import available_memory, require_memory
 from hiergcn.workers.pool import Request
 
 _COARSER = 8  # bytes per entry of a coarser level in the hierarchy

@@ -24,9 +24,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, NamedTuple, Self
 
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.settings.coarsening import registered_strategies
+from hiergcn.settings.fields import registered_strategies
 from hiergcn.settings.registry import keep_methods, outside_methods
-from hiergcn.workers.memory import Peak, peak_memory
+from hiergcn.workers.machine import Peak, peak_memory
 
 Send = Callable[[Any], None]
 """Sends a message, progress for instance, from a worker to the calling process."""

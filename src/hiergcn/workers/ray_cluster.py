@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.version import __version__
-from hiergcn.workers.memory import reset_peak_memory
+from hiergcn.workers.machine import reset_peak_memory
 from hiergcn.workers.pool import RAY_ADDRESS, STOPPING, Engine, Pool, Reply, Request, Work, do_job
 
 TRIES = 4

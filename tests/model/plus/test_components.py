@@ -11,8 +11,8 @@ import torch
 
 from hiergcn.datasets import planted_graph
 from hiergcn.model.baselines.grand import mixed_order
+from hiergcn.model.hgcn_plus import Components, principal_components
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
-from hiergcn.model.plus.components import Components, principal_components
 
 N, F = 80, 30
 

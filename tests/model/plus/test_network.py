@@ -13,12 +13,11 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
+from hiergcn.model import hgcn_plus as plus_module
 from hiergcn.model.baselines.grand import GRANDMethod
+from hiergcn.model.hgcn_plus import HGCNPlus, HGCNPlusMethod, HierarchicalPropagation, label_prior
 from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
-from hiergcn.model.plus import network as plus_module
-from hiergcn.model.plus.network import HGCNPlus, HGCNPlusMethod, label_prior
-from hiergcn.model.plus.propagation import HierarchicalPropagation
 from hiergcn.run.fit import fit
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import settings_for

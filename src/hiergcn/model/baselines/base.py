@@ -11,9 +11,19 @@ from torch import Tensor
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.features import feature_tensor
-from hiergcn.model.memory_cost import MemoryPlan, Workload, flat_memory
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Optimiser, Prepared, Weights
+from hiergcn.model.inputs import feature_tensor
+from hiergcn.model.method import (
+    Features,
+    Labelled,
+    MemoryPlan,
+    Method,
+    NodeModel,
+    Optimiser,
+    Prepared,
+    Weights,
+    Workload,
+    flat_memory,
+)
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 
 

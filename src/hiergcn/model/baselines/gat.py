@@ -19,8 +19,7 @@ from torch import Tensor, nn
 
 from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
-from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, flat_memory
-from hiergcn.model.method import Features, NodeModel
+from hiergcn.model.method import WORD, Features, MemoryPlan, NodeModel, Workload, flat_memory
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.sparse import FeatureLinear
 from hiergcn.settings.methods import GATConfig

@@ -38,8 +38,19 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.baselines.grand_passes import passes_at_once
-from hiergcn.model.memory_cost import WORD, MemoryPlan, Workload, tensor_bytes
-from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights, activated
+from hiergcn.model.method import (
+    WORD,
+    Features,
+    Labelled,
+    Measured,
+    MemoryPlan,
+    NodeModel,
+    Prepared,
+    Weights,
+    Workload,
+    activated,
+    tensor_bytes,
+)
 from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
 from hiergcn.model.ops.dropout import dropout
 from hiergcn.model.ops.layer import on_cpu_alone

@@ -1,1 +1,0 @@
-"""H-GCN+: `network` is the method; `propagation` and `components` are its parts."""
