@@ -117,7 +117,7 @@ class Automatic:
     validation: np.ndarray
     """The nodes that validated."""
     turns: tuple[Split, ...]
-    """The split, or those in which labels took turns."""
+    """The split, or those of cross-validation."""
     structural: bool
     """Whether features were made from the edges, because the nodes had none."""
     interrupted: bool = False
@@ -323,7 +323,7 @@ class Search:
     def _settings(self, entry: Candidate) -> Settings:
         """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
 
-        If labels take turns, the validation loss selects the epoch. The best accuracy of few nodes is a matter of luck,
+        In cross-validation the validation loss selects the epoch. The best accuracy of few nodes is a matter of luck,
         and the more so the more epochs a candidate has: it would look better than it is.
         """
         adapted = choose_settings(

@@ -168,7 +168,7 @@ class _Answer:
     trained: SeedResults
     """Of that method."""
     folds: Sequence[Split]
-    """The split, or those in which labels took turns."""
+    """The split, or those of cross-validation."""
     outputs: NDArray[Any]
     """Probabilities, (n, classes), or numbers, (n, 1)."""
     by_seed: Mapping[int, NDArray[Any]]

@@ -44,7 +44,7 @@ class Member:
     weights: Weights
     share: float = 1.0
     turn: int | None = None
-    """The turn in which it was trained, if labels took turns."""
+    """The fold that it did not train on, in cross-validation."""
     temperature: float = 1.0
     """Temperature of the mean of all members with these settings."""
 

@@ -180,7 +180,7 @@ class Run:
 
     @property
     def turns(self) -> int:
-        """Number of turns in which training and validation labels were left out of training; see `train.seeds`."""
+        """Folds of the cross-validation of training and validation labels, 1 without; see `train.trainer`."""
         return int(self.scores["turns"])
 
     @cached_property

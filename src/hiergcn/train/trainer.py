@@ -406,7 +406,7 @@ def train_seeds(
     """Train every seed; raise an error if none gives a model. Ctrl-C keeps the seeds that are finished, if any.
 
     Args:
-        turns: the split, or those in which labels take turns, see `turns`.
+        turns: the split, or those of cross-validation, see `turns`.
         on_epoch: called instead of `emit` after each epoch.
         into: results of earlier seeds, which are added to.
     """

@@ -4,7 +4,7 @@ r"""Propagation of many columns through a graph and its hierarchy on a CPU, 32 c
    \qquad \tilde A_l = R_l^{-1} \hat A_l R_l, \quad R_l = \operatorname{diag}(\sqrt{w_l})
 
 D_l takes the mean over each hyper-node of level l, w_l is the number of nodes in it, and U_l gives each node the row of
-its hyper-node. Â_l is D^-1/2 (A_l + I) D^-1/2. The sums are the same as those of `plus.propagation`; no scaling is left
+its hyper-node. Â_l is D^-1/2 (A_l + I) D^-1/2. The sums are the same as those of `hgcn_plus`; no scaling is left
 between the sparse products.
 
 Thirty-two columns of all nodes stay in a core's caches through all products, and each row's sum stays in registers.
