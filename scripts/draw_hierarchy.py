@@ -13,9 +13,9 @@ import scipy.sparse as sp
 
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import load_dataset
+from hiergcn.reports.figures import SIZE, disc_paths, edge_path, scaled
 from hiergcn.reports.palette import INK, MUTED, class_colours
 from hiergcn.reports.panels import Entry, legend_svg, svg_file
-from hiergcn.reports.still import SIZE, disc_paths, edge_path, scaled
 
 NODES = 420
 LEVELS = (0, 1, 2, 4)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # each function imports what it needs
     import pandas as pd
 
     from hiergcn.coarsening import Hierarchy
-    from hiergcn.comparison.method_scores import Comparison
+    from hiergcn.comparison.compare import Comparison
     from hiergcn.datasets import Dataset
     from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.explanation.node import Explanation
@@ -67,13 +67,17 @@ def fit(
         verbose: print a line for each step.
         settings: any setting of the method by its name, see `hiergcn settings MODEL`.
     """
-    from hiergcn.estimator.node_estimator import EventPrinter
     from hiergcn.run.fit import baselines_for
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.workers.machine import workers_for
     from hiergcn.workers.pool import open_engine
 
     graph, own, dataset = _read(data)
+    on_event = None
+    if verbose:
+        from hiergcn.estimator import EventPrinter  # scikit-learn
+
+        on_event = EventPrinter()
     with open_engine(engine) as where:
         return run_fit(
             graph,
@@ -90,7 +94,7 @@ def fit(
             time_limit=time_limit,
             coverage=coverage,
             advise=advise,
-            on_event=EventPrinter() if verbose else None,
+            on_event=on_event,
         )
 
 
@@ -195,8 +199,8 @@ def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
         run: a run folder, whose page is written again; a result of `fit` or `compare`; or a fitted estimator.
         path: the file to write; by default report.html in the run folder.
     """
+    from hiergcn.comparison.compare import COMPARISON, Comparison, write_comparison
     from hiergcn.comparison.comparison_page import write_comparison_page
-    from hiergcn.comparison.method_scores import COMPARISON, Comparison, write_comparison
     from hiergcn.run.run import Run
 
     if isinstance(run, (str, Path)) and path is None:

@@ -10,8 +10,7 @@ from hiergcn import Graph, InputError, NodeClassifier, planted_graph
 from hiergcn.advise.doubtful import COLUMNS, Doubts, caution, without_doubtful
 from hiergcn.graph import Split
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import DOUBTFUL
-from hiergcn.run.run import Run
+from hiergcn.run.run import DOUBTFUL, Run
 
 WRONG = [3, 30, 77, 101, 150]
 QUICK = {"epochs": 15, "hidden": 8, "passes": 1, "levels": 2}

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from hiergcn.cli.progress import CompareProgress, FitProgress, Progress, download_progress
+from hiergcn.cli.compare import CompareProgress
+from hiergcn.cli.progress import FitProgress, Progress, download_progress
 from hiergcn.cli.terminal import duration
-from hiergcn.comparison.method_scores import MethodDone, MethodRun, MethodStarted, RunDone, Score
+from hiergcn.comparison.compare import MethodDone, MethodRun, MethodStarted, RunDone, Score
 from hiergcn.graph import Split
 from hiergcn.settings.settings import ChosenSettings, settings_for
 from hiergcn.train.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen

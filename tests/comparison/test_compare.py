@@ -12,13 +12,14 @@ import pytest
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
-from hiergcn.comparison.compare import compare, describe_splits
-from hiergcn.comparison.method_scores import (
+from hiergcn.comparison.compare import (
     CompareEvent,
     Comparison,
     MethodDone,
     MethodStarted,
     RunDone,
+    compare,
+    describe_splits,
     read_comparison,
     write_comparison,
 )

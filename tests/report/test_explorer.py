@@ -15,12 +15,9 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.reports import explorer
-from hiergcn.reports.explorer import ExplorerData
-from hiergcn.reports.figures import principal_components
-from hiergcn.reports.tree_layout import Tree, layout
+from hiergcn.reports.explorer import ExplorerData, Tree, layout, principal_components
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import DOUBTFUL
-from hiergcn.run.run import Run
+from hiergcn.run.run import DOUBTFUL, Run
 from hiergcn.settings.settings import settings_for
 
 COLOURS = ["#111111", "#222222", "#333333"]

@@ -13,15 +13,14 @@ import scipy.sparse as sp
 from page_browser import SIZES, Opened, axe_violations
 from test_comparison import comparison, method
 
+from hiergcn.comparison.compare import write_comparison
 from hiergcn.comparison.comparison_page import write_comparison_page
-from hiergcn.comparison.method_scores import write_comparison
 from hiergcn.datasets import planted_graph, planted_numbers
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.reports import explorer
 from hiergcn.run.fit import fit
-from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
-from hiergcn.run.run import Run
+from hiergcn.run.run import DOUBTFUL, SUGGESTIONS, Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import environment
 

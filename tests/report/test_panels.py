@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from hiergcn.reports import axes
-from hiergcn.reports.marks import PlotColumn, mark
+from hiergcn.reports.axes import PlotColumn, mark
 from hiergcn.reports.palette import FIRST
 from hiergcn.reports.panels import Entry, Figure, Panel
 

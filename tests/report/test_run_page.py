@@ -20,9 +20,8 @@ from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.graph import Graph, Split
 from hiergcn.reports.classes import class_order
-from hiergcn.reports.figures import curves_figure, reliability_figure
+from hiergcn.reports.figures import LETTER, SIZE, class_map, curves_figure, reliability_figure
 from hiergcn.reports.panels import Figure
-from hiergcn.reports.still import LETTER, SIZE, class_map
 from hiergcn.run.fit import fit
 from hiergcn.run.out_folder import write_manifest
 from hiergcn.run.run import Run

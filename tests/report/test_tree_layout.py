@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from hiergcn.coarsening import coarsen
 from hiergcn.datasets import load_dataset
-from hiergcn.reports.tree_layout import OVERVIEW, RADIUS, Positions, Tree, _by_forces, layout
+from hiergcn.reports.explorer import OVERVIEW, RADIUS, Positions, Tree, _by_forces, layout
 
 
 @pytest.fixture(scope="module")

@@ -155,7 +155,7 @@ def test_a_failure_leaves_nothing_behind(result: Run, tmp_path: Path, monkeypatc
     def full(*args: object, **kwargs: object) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr("hiergcn.run.folder.save_file", full)
+    monkeypatch.setattr("hiergcn.run.run.save_file", full)
     with pytest.raises(UnwritableError, match=r"/run cannot be written \(no space left\); make room"):
         result.write(tmp_path / "run")
     assert list(tmp_path.iterdir()) == []

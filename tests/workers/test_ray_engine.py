@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from ray_units import misbehaving
 
-from hiergcn.comparison.compare import compare
-from hiergcn.comparison.method_scores import CompareEvent, Comparison, MethodDone, RunDone
+from hiergcn.comparison.compare import CompareEvent, Comparison, MethodDone, RunDone, compare
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split

@@ -1,4 +1,4 @@
-"""The command line, one module per command.
+"""The command line, a module for each group of commands.
 
 Heavy imports are inside the commands, so that `hiergcn --help` is instant.
 """
@@ -17,8 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hiergcn.cli.help import MOST_LETTERS, Command, Group, usage_sentence
-from hiergcn.cli.terminal import console, duration, is_first_rank, print_error, print_table, printable
+from hiergcn.cli.terminal import (
+    MOST_LETTERS,
+    Command,
+    Group,
+    console,
+    duration,
+    is_first_rank,
+    print_error,
+    print_table,
+    printable,
+    usage_sentence,
+)
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
 from hiergcn.plugins import EXPERIMENTS, plugins
 from hiergcn.version import __version__
@@ -42,7 +52,11 @@ _COMMANDS = {
     "Look up": ("models", "settings", "datasets"),
     "More": ("report", "export", "coarsen"),
 }
-_MODULES = {"models": "methods", "settings": "methods"}  # of the others it has the name of the command
+_MODULES = {  # of the others it has the name of the command
+    **dict.fromkeys(("predict", "explain", "suggest", "report", "export"), "of_run"),
+    **dict.fromkeys(("models", "settings", "datasets"), "lookup"),
+    "tune": "compare",
+}
 _OF_EXPERIMENTS = ("reproduce",)
 _ADDED: dict[str, Callable[..., Any]] = {}
 
@@ -99,12 +113,7 @@ def _options(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    _check_address_space()
-
-
-def _check_address_space() -> None:
-    """Refuse to start with too little address space: the libraries would crash, each in its own way."""
-    try:
+    try:  # with too little address space the libraries would crash, each in its own way
         import resource
     except ImportError:  # Windows
         return
@@ -137,8 +146,14 @@ def shell() -> None:
 
 
 def main() -> None:
-    """Run a command. Errors that the user can fix become one sentence and exit code 2."""
-    _handle_signals()
+    """Run a command. Errors that the user can fix become one sentence and exit code 2.
+
+    SIGTERM and SIGHUP keep finished work as Ctrl-C does, unless the caller ignores them, as nohup does.
+    """
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
     _open_streams()
     try:
         code = make_app(sys.argv[1:])(prog_name="hiergcn", standalone_mode=False)
@@ -154,14 +169,6 @@ def main() -> None:
         elif not isinstance(error, HierGCNError):  # those are the same on every rank of torchrun
             print_error(f"Rank {os.environ['RANK']}: {sentence}")
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _handle_signals() -> None:
-    """Let SIGTERM and SIGHUP keep finished work as Ctrl-C does, unless the caller ignores them, as nohup does."""
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
 
 
 def _open_streams() -> None:

@@ -61,7 +61,12 @@ def check(
         columns, letters = ("class", "labels"), SHOWN_LETTERS
         print_table(screen, columns, rows, title="\nLabels", letters=letters, most=SHOWN_CLASSES, what="classes")
     else:
-        _print_target(screen, graph)
+        import numpy as np
+
+        quantiles = np.quantile(graph.truth[graph.labelled], [0.0, 0.25, 0.5, 0.75, 1.0])
+        known = (f"{graph.labelled.size:,}", *(f"{value:.6g}" for value in quantiles))
+        names = ("known values", "lowest", "first quarter", "median", "third quarter", "highest")
+        print_table(screen, names, [known], title=f"\nTarget {printable(graph.target_name)}", words=())
     split.check(graph)
     split_from = printable(read.split_from or drawn_split(graph))
     screen.print(f"\nThe split would be {split_sizes(split)}, {split_from}.", soft_wrap=True)
@@ -70,7 +75,17 @@ def check(
     warn_of_few_tests(screen, len(split.test))
     _print_profile(screen, graph, split)
     if estimate:
-        _print_estimate(screen, graph, split)
+        from hiergcn.choose.budget import default_limit
+        from hiergcn.choose.estimate import estimate_fit
+
+        found = estimate_fit(graph, split)
+        how = f"a trial with {found.trial_nodes:,} nodes, scaled up" if found.scaled else "a trial of a few epochs"
+        screen.print(
+            f"\nA fit would try methods for {duration(default_limit(graph.n_nodes))} (--time-limit). H-GCN+ alone "
+            f"would take about {duration(found.seconds)} per seed (at most {found.epochs} epochs, by {how}) and about "
+            f"{found.memory / 1e9:.1f} GB of memory.",
+            soft_wrap=True,
+        )
     screen.print("\nA fit would work.", style="green")
 
 
@@ -92,16 +107,6 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
         screen.print("\nNothing unusual was found.")
 
 
-def _print_target(screen: "Console", graph: "Graph") -> None:
-    """Print how the known values are distributed."""
-    import numpy as np
-
-    quantiles = np.quantile(graph.truth[graph.labelled], [0.0, 0.25, 0.5, 0.75, 1.0])
-    rows = [(f"{graph.labelled.size:,}", *(f"{value:.6g}" for value in quantiles))]
-    columns = ("known values", "lowest", "first quarter", "median", "third quarter", "highest")
-    print_table(screen, columns, rows, title=f"\nTarget {printable(graph.target_name)}", words=())
-
-
 def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     """Print a description of the graph, and the accuracy of features alone and edges alone."""
     from hiergcn.choose.estimate import measure_evidence
@@ -116,17 +121,3 @@ def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     few = "There are too few training labels to compare features with edges."
     if graph.targets is None:
         screen.print(f"- {few if evidence is None else evidence.sentence()}", soft_wrap=True)
-
-
-def _print_estimate(screen: "Console", graph: "Graph", split: "Split") -> None:
-    from hiergcn.choose.budget import default_limit
-    from hiergcn.choose.estimate import estimate_fit
-
-    found = estimate_fit(graph, split)
-    how = f"a trial with {found.trial_nodes:,} nodes, scaled up" if found.scaled else "a trial of a few epochs"
-    screen.print(
-        f"\nA fit would try methods for {duration(default_limit(graph.n_nodes))} (--time-limit). H-GCN+ alone would "
-        f"take about {duration(found.seconds)} per seed (at most {found.epochs} epochs, by {how}) and about "
-        f"{found.memory / 1e9:.1f} GB of memory.",
-        soft_wrap=True,
-    )

@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -197,7 +196,6 @@ def _save(run: "Run", folder: Path) -> tuple[Path | None, str | None]:
     Return the place, None for the terminal, and what went wrong if anything did.
     """
     from hiergcn.files import write_csv
-    from hiergcn.run.folder import write_answer
     from hiergcn.run.out_folder import write_or_rescue
 
     try:
@@ -205,7 +203,7 @@ def _save(run: "Run", folder: Path) -> tuple[Path | None, str | None]:
         kept = f"{problem} The whole run is in {place}."
     except UnwritableError as failure:
         try:
-            place, _ = write_or_rescue(partial(write_answer, run), folder)
+            place, _ = write_or_rescue(run.write_answer, folder)
         except UnwritableError:
             write_csv(run.table, sys.stdout, spreadsheet=run.config["spreadsheet_safe"])
             return None, f"{failure} The predictions and scores are printed above and nowhere else."

@@ -13,7 +13,6 @@ from hiergcn.cli.terminal import console, duration, percent, printable
 from hiergcn.train import events
 
 if TYPE_CHECKING:
-    from hiergcn.comparison.method_scores import CompareEvent
     from hiergcn.workers.pool import Engine
 
 GIGABYTE = 1e9
@@ -175,37 +174,6 @@ class FitProgress:
     def _epochs_done(self) -> int:
         """Epochs of all seeds. A seed that ended early counts as whole."""
         return self.finished * self.epochs + sum(self.running.values())
-
-
-class CompareProgress:
-    """Shows the events of a comparison."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress = progress
-        self.done = self.runs = 0
-        self.models: list[str] = []
-
-    def __call__(self, event: "CompareEvent") -> None:
-        from hiergcn.comparison import method_scores  # a fit does without
-
-        match event:
-            case method_scores.MethodStarted(model, runs):
-                if self.done == self.runs:  # else several run at the same time
-                    self.done, self.runs, self.models = 0, 0, []
-                self.runs += runs
-                self.models.append(model)
-                self.progress.start(", ".join(self.models), self.runs)
-            case method_scores.RunDone(model, split, seed, failure):
-                self.done += 1
-                if failure is not None:
-                    why = f". {failure}" if failure[:1].isupper() else f", it {failure}"
-                    self.progress.note(f"{model}, split {split}, seed {seed}: failed{why}", style="yellow")
-                self.progress.advance(self.done, f"{self.done} of {self.runs} runs")
-            case method_scores.MethodDone(run) if run.failure is not None:
-                self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")
-            case method_scores.MethodDone(run):
-                mean, seconds = percent(run.test_accuracy.mean), duration(run.seconds or 0.0)
-                self.progress.note(f"{run.model}: test {mean} % over {len(run.scores)} runs, {seconds} each")
 
 
 @contextmanager

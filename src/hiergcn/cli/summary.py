@@ -1,6 +1,6 @@
 """The results of a fit, as `hiergcn fit` prints them: the values of its page, in a terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,16 @@ def _print_classes(out: Console, run: Run, board: Board) -> None:
     metrics = run.scores
     _print_accuracy(out, run, board)
     if not board.automatic:  # else seeds are of the first candidate alone
+        seeds = []
+        tests = run.test.accuracy.per_seed if run.test else (None,) * len(run.outcomes)
+        for outcome, test in zip(run.outcomes, tests, strict=True):
+            epoch = "-" if outcome.best_epoch is None else str(outcome.best_epoch)
+            accuracies = percent(test), percent(outcome.validation_accuracy)
+            seeds.append((str(outcome.seed), *accuracies, epoch, f"{outcome.seconds:.1f}"))
         out.print()
-        _print_seeds(out, run)
+        print_table(out, ("seed", "test %", "validation %", "best epoch", "seconds"), seeds, title="Seeds", words=())
+        for seed, failure in metrics["failed_seeds"].items():
+            out.print(f"Seed {seed} failed: it {printable(failure)}.", style="yellow")
     if run.hierarchy is not None and any(member.settings.model.uses_hierarchy for member in run.members):
         rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(run.hierarchy.levels)]
         out.print()
@@ -97,20 +105,16 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
     for title, name in _FILES.items():
         if folder is not None and (folder / name).exists() and not (title == "Doubtful" and none):
             out.print(f"{title + ':':12} {folder / name}", soft_wrap=True)
-    out.print(f"\n{last_line(run)}", style="bold", soft_wrap=True)
-
-
-def last_line(run: Run) -> str:
-    """Return the headline of the run's page in a line, so that it is on the screen when a fit ends."""
-    board = board_of(run.scores)
     if board.metric == "r2":
-        scores = [board.score(board.ours, name) for name in metrics_for("numbers")]
-        shown = ", ".join(f"{title} {value}" for title, value in zip(TITLES, _shown(scores), strict=True))
+        scores = _shown(getattr(board.ours, board.on))
+        shown = ", ".join(f"{title} {value}" for title, value in zip(TITLES, scores, strict=True))
         about = f"Scores of the predicted {run.scores['target']} on {board.nodes:,} {board.on} nodes."
-        return printable(f"{run.scores['dataset']}: {shown}. {about}")
-    top = headline(run.scores, board)
-    sentences = [top.meaning, *(sentence for sentence in top.sentences if sentence != run.verdict)]
-    return printable(f"{top.title}: {top.figure}. {' '.join(sentences)}")
+        line = f"{run.scores['dataset']}: {shown}. {about}"
+    else:  # the headline of the page, so that it is on the screen when a fit ends
+        top = headline(run.scores, board)
+        sentences = [top.meaning, *(sentence for sentence in top.sentences if sentence != run.verdict)]
+        line = f"{top.title}: {top.figure}. {' '.join(sentences)}"
+    out.print(f"\n{printable(line)}", style="bold", soft_wrap=True)
 
 
 def _print_accuracy(out: Console, run: Run, board: Board) -> None:
@@ -160,19 +164,6 @@ def _figures(summary: Summary) -> tuple[str, str, str, str]:
     return percent(summary.mean), spread, percent(min(values, default=None)), percent(max(values, default=None))
 
 
-def _print_seeds(out: Console, run: Run) -> None:
-    columns = ("seed", "test %", "validation %", "best epoch", "seconds")
-    tests = run.test.accuracy.per_seed if run.test else (None,) * len(run.outcomes)
-    rows = []
-    for outcome, test in zip(run.outcomes, tests, strict=True):
-        epoch = "-" if outcome.best_epoch is None else str(outcome.best_epoch)
-        accuracies = percent(test), percent(outcome.validation_accuracy)
-        rows.append((str(outcome.seed), *accuracies, epoch, f"{outcome.seconds:.1f}"))
-    print_table(out, columns, rows, title="Seeds", words=())
-    for seed, failure in run.scores["failed_seeds"].items():
-        out.print(f"Seed {seed} failed: it {printable(failure)}.", style="yellow")
-
-
 def _print_methods(out: Console, run: Run, board: Board) -> None:
     """Print the methods side by side: every candidate of the automatic choice, or simpler methods and who is best."""
     methods: Sequence[Row] = run.leaderboard or run.baselines or ()
@@ -191,28 +182,21 @@ def _print_methods(out: Console, run: Run, board: Board) -> None:
     rows = [(row.name, *(column.cell(row) for column in columns)) for row in done]
     first = "method" if board.metric == "accuracy" and not board.automatic else "candidate"
     print_table(out, (first, *(column.title for column in columns)), rows, title=titles[board.metric, board.automatic])
-    if done[0].ours:
-        for row in methods:
-            if row.left_out is not None:
-                out.print(f"{row.name} was left out: it {printable(row.left_out)}")
-    else:
-        _print_left_out(out, methods)
-    ours, *others = done
-    if ours.ours and others:
-        best = max(others, key=lambda row: board.score(row) or 0.0)
-        out.print(_verdict(ours.name, getattr(ours, board.on).main, best.name, getattr(best, board.on).main))
-    out.print()
-
-
-def _print_left_out(out: Console, candidates: Sequence[Row]) -> None:
     reasons: dict[str, list[str]] = {}
-    for row in candidates:
-        if row.left_out is not None:
+    for row in methods:
+        if row.left_out is not None and done[0].ours:
+            out.print(f"{row.name} was left out: it {printable(row.left_out)}")
+        elif row.left_out is not None:
             reasons.setdefault(row.left_out, []).append(row.name)
     for reason, names in reasons.items():
         hint = "; a longer --time-limit includes them" if reason == NO_TIME else ""
         more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
         out.print(f"Not in the table: {', '.join(names[:SHOWN_NAMES])}{more} ({printable(reason)}{hint}).")
+    ours, *others = done
+    if ours.ours and others:
+        best = max(others, key=lambda row: board.score(row) or 0.0)
+        out.print(_verdict(ours.name, getattr(ours, board.on).main, best.name, getattr(best, board.on).main))
+    out.print()
 
 
 def _verdict(own: str, ours: Summary, other: str, theirs: Summary) -> str:
@@ -232,9 +216,9 @@ def _print_numbers(out: Console, run: Run, board: Board) -> None:
     of = f"{printable(metrics['target'])} of {printable(metrics['dataset'])}"
     title = f"Chosen for {of}" if board.automatic else f"{run.settings.method} for {of}, {seeds}"
     parts = [part for part in ("test", "validation") if part == "validation" or run.test]
-    rows = [(f"predictions, {part}", *_of_part(getattr(board.ours, part))) for part in parts]
+    rows = [(f"predictions, {part}", *_shown(getattr(board.ours, part))) for part in parts]
     if count > 1:
-        rows += [(f"single seeds, {part}", *_of_part(getattr(run, part))) for part in parts]
+        rows += [(f"single seeds, {part}", *_shown(getattr(run, part))) for part in parts]
     print_table(out, ("", *TITLES), rows, title=title)
     out.print(MEANING)
     optimistic = "There are no test values. Validation also chose the epoch, so its scores are optimistic."
@@ -246,11 +230,8 @@ def _print_numbers(out: Console, run: Run, board: Board) -> None:
         out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
 
 
-def _of_part(report: PartReport | None) -> list[str]:
-    return _shown(
-        None if report is None or name not in report else report[name].mean for name in metrics_for("numbers")
-    )
-
-
-def _shown(scores: Iterable[float | None]) -> list[str]:
-    return ["-" if score is None else f"{score:.4g}" for score in scores]
+def _shown(report: PartReport | None) -> list[str]:
+    """Return the scores that `TITLES` name."""
+    known: Mapping[str, Summary] = report or {}
+    means = [known[name].mean if name in known else None for name in metrics_for("numbers")]
+    return ["-" if mean is None else f"{mean:.4g}" for mean in means]

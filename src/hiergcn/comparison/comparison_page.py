@@ -1,21 +1,20 @@
 """Chart and page of `hiergcn compare`, and the chart of `hiergcn tune`."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
-from hiergcn.comparison.method_scores import Comparison, MethodRun, read_comparison
+from hiergcn.comparison.compare import Comparison, MethodRun, read_comparison
 from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import write_text
 from hiergcn.graph.split import PUBLIC
 from hiergcn.reports import axes
+from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.headline import title_of
-from hiergcn.reports.marks import PlotColumn
 from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND, method_colour
 from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
 from hiergcn.reports.template import mean_and_std, rendered, script, settings_rows
@@ -26,20 +25,30 @@ MAX_DOTS = 200
 SIGNIFICANT = 0.05
 
 
+LEGEND = (
+    Entry("mean test accuracy, %", INK, "dot"),
+    Entry("± standard deviation", INK, "line"),
+    Entry("each run", INK, "ring"),
+)
+
+
 def write_comparison_page(folder: Path) -> Path:
     """Write `comparison.html` from the files of a comparison."""
-    return write_text(folder / "comparison.html", _page(read_comparison(folder)))
-
-
-def _page(comparison: Comparison) -> str:
+    comparison = read_comparison(folder)
     runs = by_accuracy(comparison)
-    column, plots = _accuracy_plots(runs)
-    rows = [
-        {"run": run, "plot": plot, "mean": run.test_accuracy.mean, "std": run.test_accuracy.std}
-        for run, plot in zip(runs, plots, strict=True)
-    ]
+    column, rows = PlotColumn(_accuracy_axis(runs)), []
+    for run in runs:
+        values, drawn = _values(run), []
+        if values.size:
+            colour, (mean, spread) = method_colour(run.model), _mean_and_spread(run)
+            drawn.append(column.interval(mean - spread, mean + spread, colour, 2.4))
+            if values.size <= MAX_DOTS:
+                drawn += [column.mark(value, colour, "ring", 2.5, f"a run: {value:.1f} %") for value in values]
+            drawn.append(column.mark(mean, colour, "dot", 6, f"{title(run.model)}: {_figure(run)}"))
+        accuracy = run.test_accuracy
+        rows.append({"run": run, "plot": column.cell(*drawn), "mean": accuracy.mean, "std": accuracy.std})
     winner, sentence = verdict(comparison)
-    return rendered(
+    page = rendered(
         "comparison.html",
         script=script("page"),
         comparison=comparison,
@@ -54,13 +63,7 @@ def _page(comparison: Comparison) -> str:
         **_difference_plots(comparison, runs),
         settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{title(run.model)}, ")],
     )
-
-
-LEGEND = (
-    Entry("mean test accuracy, %", INK, "dot"),
-    Entry("± standard deviation", INK, "line"),
-    Entry("each run", INK, "ring"),
-)
+    return write_text(folder / "comparison.html", page)
 
 
 def by_accuracy(comparison: Comparison) -> list[MethodRun]:
@@ -113,21 +116,6 @@ def _figure(run: MethodRun) -> str:
 
 def _values(run: MethodRun) -> np.ndarray:
     return 100 * run.test_accuracy.values
-
-
-def _accuracy_plots(runs: Sequence[MethodRun]) -> tuple[PlotColumn, list[Markup]]:
-    column = PlotColumn(_accuracy_axis(runs))
-    cells = []
-    for run in runs:
-        values, drawn = _values(run), []
-        if values.size:
-            colour, (mean, spread) = method_colour(run.model), _mean_and_spread(run)
-            drawn.append(column.interval(mean - spread, mean + spread, colour, 2.4))
-            if values.size <= MAX_DOTS:
-                drawn += [column.mark(value, colour, "ring", 2.5, f"a run: {value:.1f} %") for value in values]
-            drawn.append(column.mark(mean, colour, "dot", 6, f"{title(run.model)}: {_figure(run)}"))
-        cells.append(column.cell(*drawn))
-    return column, cells
 
 
 def _accuracy_axis(runs: Sequence[MethodRun], title: str = "") -> axes.Axis:
@@ -187,36 +175,26 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 def tuning_figure(tuning: Tuning) -> Figure:
     """Draw the importance of each setting, and beside it the accuracy of each trial with the best so far."""
-    return Figure(
-        [_importance(tuning.importance), _trials(tuning)],
-        [Entry("trial", FIRST), Entry("best so far", SECOND, "line"), Entry("chosen", INK, "ring")],
-        columns=2,
-    )
-
-
-def _importance(importance: Mapping[str, float]) -> Panel:
     title = "Importance for validation accuracy, %"
-    if not importance:
-        panel = Panel(axes.Axis(0, 1, (), ()), axes.Axis(0, 1, (), ()), title=title)
-        panel.text(0, 0.9, f"needs {FEWEST_FOR_IMPORTANCE} trials with different accuracies", anchor="start")
-        return panel
-    shares = {name: 100 * share for name, share in importance.items()}
-    x, y = axes.span(shares.values(), zero=True), axes.rows(list(shares))
-    panel = Panel(x, y, title=title, height=max(30 * len(shares), 60), grid="x")
-    for place, (name, share) in enumerate(shares.items()):
-        panel.bar((0, share), place, 16, FIRST, tip=f"{name}: {share:.0f} %")
-    return panel
+    shares = {name: 100 * share for name, share in tuning.importance.items()}
+    if shares:
+        x, y = axes.span(shares.values(), zero=True), axes.rows(list(shares))
+        importance = Panel(x, y, title=title, height=max(30 * len(shares), 60), grid="x")
+        for place, (name, share) in enumerate(shares.items()):
+            importance.bar((0, share), place, 16, FIRST, tip=f"{name}: {share:.0f} %")
+    else:
+        importance = Panel(axes.Axis(0, 1, (), ()), axes.Axis(0, 1, (), ()), title=title)
+        importance.text(0, 0.9, f"needs {FEWEST_FOR_IMPORTANCE} trials with different accuracies", anchor="start")
 
-
-def _trials(tuning: Tuning) -> Panel:
     done = [(trial.number, 100 * trial.accuracy) for trial in tuning.trials if trial.accuracy is not None]
     numbers, accuracy = map(np.array, zip(*done, strict=True))
     x = axes.whole_numbers([int(numbers.min()), int(numbers.max())], "trial")
-    panel = Panel(x, axes.span(accuracy), title="Validation accuracy, %")
+    trials = Panel(x, axes.span(accuracy), title="Validation accuracy, %")
     best: Sequence[float] = np.maximum.accumulate(accuracy).tolist()
     steps = [(number, value) for k, value in enumerate(best) for number in numbers[k : k + 2]]
-    panel.line([number for number, _ in steps], [value for _, value in steps], SECOND, "best so far")
+    trials.line([number for number, _ in steps], [value for _, value in steps], SECOND, "best so far")
     tips = [f"trial {number}: {value:.1f} %" for number, value in done]
-    panel.dots(numbers, accuracy, FIRST, size=3.5, tips=tips)
-    panel.dots([tuning.best.number], [100 * (tuning.best.accuracy or 0.0)], INK, "ring", 5)
-    return panel
+    trials.dots(numbers, accuracy, FIRST, size=3.5, tips=tips)
+    trials.dots([tuning.best.number], [100 * (tuning.best.accuracy or 0.0)], INK, "ring", 5)
+    legend = [Entry("trial", FIRST), Entry("best so far", SECOND, "line"), Entry("chosen", INK, "ring")]
+    return Figure([importance, trials], legend, columns=2)

@@ -9,10 +9,10 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from hiergcn.reports import axes
-from hiergcn.reports.marks import PlotColumn
+from hiergcn.reports.axes import PlotColumn
+from hiergcn.reports.leaderboard import ShownRun, evaluated_parts
 from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND
 from hiergcn.reports.panels import Entry, legend_html
-from hiergcn.reports.shown import ShownRun, evaluated_parts
 
 MANY = 20
 """With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""

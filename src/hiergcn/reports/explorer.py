@@ -1,4 +1,11 @@
-"""Data of the explorer: the tree, its layout and the predictions, packed into text.
+"""The explorer: the hierarchy as a tree, its layout from the coarsest level down, and its data packed into text.
+
+Members of a hyper-node have consecutive numbers. If the model's coarsest level is too large for an overview, coarser
+levels are added for display.
+
+A node of weight w has a disc of radius `RADIUS` sqrt(w), so all levels cover the same area. The coarsest level has a
+force-directed layout. The members of a hyper-node lie on a sunflower spiral in its disc, rotated towards their
+neighbours outside; then overlapping discs are pushed apart. Every step is linear in nodes and edges and deterministic.
 
 Numbers are little-endian typed arrays, concatenated, deflated and encoded in base64, so no name can end the script
 element. A level with more than `WHOLE_EDGES` edges keeps the strongest edge of each node. If there are many classes,
@@ -10,27 +17,281 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import scipy.sparse as sp
 
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.compiled.jit import kernel
 from hiergcn.reports.classes import class_order
-from hiergcn.reports.figures import principal_components, value_ends, value_names
 from hiergcn.reports.headline import UNSURE
-from hiergcn.reports.shown import ShownRun, evaluated_parts
-from hiergcn.reports.tree_layout import RADIUS, Positions, Tree
+from hiergcn.reports.leaderboard import ShownRun, evaluated_parts
+from hiergcn.reports.palette import value_ends, value_names
 
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.complex128]  # x + iy
+
+RADIUS = 0.62
+"""Radius of a disc of weight 1; with it, discs cover about 40 % of the area."""
+GAP = 1.12
+"""Discs are pushed apart to this multiple of the distance at which they touch."""
+SPREAD = 1.25
+"""Size of the coarsest level's ellipse, relative to that which the discs would just fill."""
+ASPECT = 1.5
+"""Width of the ellipse relative to its height; screens are wide."""
+GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
+FORCE_ROUNDS = 200
+_PAIRS = 1_000_000  # of discs that are compared at a time
+FORCE_NODES = 1000
+"""Forces act on this many nodes of the coarsest level, the heaviest; the rest surround them on a spiral."""
+OVERVIEW = 400
+"""Maximal number of hyper-nodes at the coarsest level shown."""
+MAX_SIZE_RATIO = 0.95
+"""An added level must be smaller than this share of the previous one."""
+MAX_ADDED_LEVELS = 16
 WHOLE_EDGES = 150_000
 LARGE = 200_000
 """Larger graphs keep two classes per node, probabilities in 8 bits, and no places of the nodes in the hierarchy."""
 KEPT_CLASSES = 8
 PARTS = ("", "train", "validation", "test")
 
-Array = npt.NDArray[Any]
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Levels, finest first. The members of hyper-node k of level l + 1 are `first[l][k]` to `first[l][k + 1]`."""
+
+    adjacency: tuple[sp.csr_array, ...]  # (n_l, n_l), no diagonal
+    weight: tuple[npt.NDArray[np.int64], ...]  # (n_l,)
+    parent: tuple[npt.NDArray[np.int32], ...]  # (n_l,), ascending; not for the coarsest level
+    order: npt.NDArray[np.int64]
+    """(n_0,): the number of each node of level 0 in the run's files."""
+    model_levels: int
+    """Number of levels that the model uses; levels from here on are for display only."""
+
+    @property
+    def depth(self) -> int:
+        return len(self.weight) - 1
+
+    def first(self, level: int) -> npt.NDArray[np.int64]:
+        """Return the first member, in `level`, of each hyper-node of the next level; (n_{l+1} + 1,)."""
+        members = np.bincount(self.parent[level], minlength=len(self.weight[level + 1]))
+        return np.concatenate(([0], np.cumsum(members)))
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, model_levels: int | None = None) -> Self:
+        """Renumber the nodes of a hierarchy, and add coarser levels if needed; `model_levels` are all of it if None."""
+        adjacency = [level.adjacency for level in hierarchy.levels]
+        weight = [level.node_weight for level in hierarchy.levels]
+        group = [level.grouping() for level in hierarchy.levels[:-1]]
+        if adjacency[-1].shape[0] > OVERVIEW:
+            # two-hop grouping also halves star-like graphs, in which matching along edges finds few pairs
+            config = CoarsenConfig(strategy="two-hop", isolated="merge")
+            for finer, coarser in pairwise(coarsen(adjacency[-1], MAX_ADDED_LEVELS, config).levels):
+                if finer.n_nodes <= OVERVIEW or coarser.n_nodes > MAX_SIZE_RATIO * finer.n_nodes:
+                    break  # small enough, or it hardly shrinks
+                adjacency.append(coarser.adjacency)
+                group.append(finer.grouping())
+                weight.append(np.bincount(group[-1], weights=weight[-1]).astype(np.int64))
+        order = np.arange(len(weight[-1]))
+        orders, parents = [order], []
+        for joined, heavy in zip(reversed(group), reversed(weight[:-1]), strict=True):
+            place = np.argsort(order)[joined]  # the new number of each node's hyper-node
+            order = np.lexsort((-heavy, place))  # the heaviest member comes first
+            orders.append(order)
+            parents.append(place[order].astype(np.int32))
+        orders.reverse()
+        return cls(
+            tuple(_renumbered(matrix, order) for matrix, order in zip(adjacency, orders, strict=True)),
+            tuple(heavy[order] for heavy, order in zip(weight, orders, strict=True)),
+            tuple(reversed(parents)),
+            orders[0],
+            len(hierarchy.levels) if model_levels is None else model_levels,
+        )
+
+
+def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr_array:
+    """Return rows and columns in the new order, without the diagonal."""
+    n = len(order)
+    matrix = adjacency[order]  # a copy, so its arrays may be changed
+    rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(matrix.indptr))
+    columns = np.argsort(order).astype(np.int32)[matrix.indices]
+    keep = rows != columns
+    starts = np.concatenate(([0], np.cumsum(np.bincount(rows[keep], minlength=n))))
+    return sp.csr_array((matrix.data[keep], columns[keep], starts), shape=(n, n))
+
+
+def layout(tree: Tree) -> list[Positions]:
+    """Return the position of every node at every level, finest first."""
+    adjacency, weight = tree.adjacency[-1], tree.weight[-1].astype(float)
+    heavy = np.argsort(-weight, kind="stable")[:FORCE_NODES]
+    radius = np.sqrt(weight)
+    coarsest = _spiral(weight, np.zeros(len(weight), dtype=np.int64), np.array([weight.sum()]))
+    coarsest[heavy] = _by_forces(adjacency[heavy][:, heavy].toarray().astype(np.float64), radius[heavy])
+    rest = np.setdiff1d(np.arange(len(weight)), heavy)
+    if len(rest):
+        edge = np.abs(coarsest[heavy]).max() + radius[heavy].max()
+        outward = np.sqrt(edge**2 + 2 * np.cumsum(weight[rest]))
+        coarsest[rest] = outward * np.exp(1j * GOLDEN_ANGLE * np.arange(len(rest)))
+    positions = [pushed_apart(coarsest, GAP * RADIUS * radius, rounds=120)]
+    for level in range(tree.depth - 1, -1, -1):
+        positions.append(_members(tree, level, positions[-1]))
+    return positions[::-1]
+
+
+def _by_forces(adjacency: Floats, radius: Floats) -> Positions:
+    """Lay nodes out by springs along edges, repulsion by size, and a weak pull of all nodes to the centre."""
+    n = len(radius)
+    if n == 1:
+        return np.zeros(1, dtype=complex)
+    degree = np.maximum(adjacency.sum(axis=1), 1e-100)
+    expected = np.outer(degree, degree) / degree.sum()  # in a dense graph only edges stronger than expected attract
+    spring = np.sqrt(np.maximum(adjacency - expected, 0) / np.sqrt(np.outer(degree, degree)))
+    scale = np.sqrt((radius**2).sum())  # radius of one disc with the area of all
+    positions = _spectral(spring) * scale
+    size = np.outer(radius, radius)
+    rounds = FORCE_ROUNDS if n <= OVERVIEW else FORCE_ROUNDS // 4
+    for round_ in range(rounds):
+        apart = positions[:, None] - positions[None, :]
+        distance = np.maximum(np.abs(apart), 1e-3 * scale / n)
+        push = size / distance**2  # Fruchterman and Reingold's repulsion, weighted by area
+        pull = spring * distance / scale
+        force = (apart * (push - pull)).sum(axis=1) / radius - 0.8 * positions / scale * radius
+        step = 0.12 * scale * (1 - round_ / rounds)
+        positions = positions + force * np.minimum(1.0, step / np.maximum(np.abs(force), 1e-12))
+    positions = positions - np.average(positions, weights=radius**2)
+    # Forces leave a crowded centre and single nodes far out, which wastes the page's space: keep the directions, and
+    # change the distances from the centre so that the discs fill a circle evenly.
+    distance = np.abs(positions)
+    order = np.argsort(distance, kind="stable")
+    filled = np.empty_like(distance)
+    filled[order] = SPREAD * np.sqrt(np.cumsum(radius[order] ** 2) - radius[order] ** 2 / 2)
+    even = positions * (filled / np.maximum(distance, 1e-12))
+    wide: Positions = np.sqrt(ASPECT) * even.real + 1j * even.imag / np.sqrt(ASPECT)
+    return wide
+
+
+def _spectral(similarity: Floats) -> Positions:
+    """Return two eigenvectors of the normalised Laplacian as positions; a small spiral separates equal ones.
+
+    They are the first beyond those that tell components apart, any mixture of which the solver may return. Digits that
+    depend on its threads are rounded away, so that every machine draws the same picture.
+    """
+    n = len(similarity)
+    degree = similarity.sum(axis=1)
+    scale = 1 / np.sqrt(np.maximum(degree, 1e-12))
+    values, vectors = np.linalg.eigh(np.eye(n) - similarity * np.outer(scale, scale) * (degree > 0))
+    first = min(int(np.searchsorted(values, 1e-8)), n - 2)
+    pair = vectors[:, first : first + 2].round(9)
+    pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # fixes the sign, which is arbitrary
+    spread = np.maximum(np.abs(pair).max(axis=0), 1e-12)
+    turn = np.arange(n)
+    spiral = 0.5 * np.sqrt((turn + 0.5) / n) * np.exp(1j * GOLDEN_ANGLE * turn)
+    parted: Positions = (pair / spread) @ np.array([1, 1j]) + spiral
+    return parted
+
+
+def _members(tree: Tree, level: int, around: Positions) -> Positions:
+    """Place the nodes of `level` around their hyper-nodes, whose positions are `around`."""
+    parent, weight = tree.parent[level], tree.weight[level].astype(float)
+    total = tree.weight[level + 1].astype(float)
+    first = tree.first(level)[:-1]
+    spiral = _spiral(weight, first[parent], total[parent])
+    middle = _sums(weight * spiral, parent, len(total)) / total
+    spiral -= middle[parent]
+    there = around[parent]
+    adjacency = tree.adjacency[level]
+    # direction of the neighbours' hyper-nodes
+    outside: Positions = np.asarray(adjacency @ there - adjacency.sum(axis=1) * there)
+    length = np.abs(outside)
+    outside = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
+    turn = _sums(np.conj(spiral) * outside, parent, len(total))  # best rotation, in closed form
+    length = np.abs(turn)
+    turn = np.divide(turn, length, out=np.ones_like(turn), where=length > 0)
+    rounds = 30 if len(weight) <= 50_000 else 6
+    return pushed_apart(there + spiral * turn[parent], GAP * RADIUS * np.sqrt(weight), rounds)
+
+
+def _spiral(weight: Floats, first: Ints, total: Floats) -> Positions:
+    """Return a sunflower spiral for each run of nodes that starts at `first`, in a disc of area pi `total`."""
+    inside = np.cumsum(weight) - weight / 2
+    before = (np.cumsum(weight) - weight)[first]
+    place: Positions = np.sqrt(inside - before) * np.exp(1j * GOLDEN_ANGLE * (np.arange(len(weight)) - first))
+    lone = total == weight  # an only member keeps its hyper-node's position
+    place[lone] = 0
+    return place
+
+
+def _sums(values: Positions, group: npt.NDArray[np.integer], n: int) -> Positions:
+    real, imaginary = (np.bincount(group, weights=part, minlength=n) for part in (values.real, values.imag))
+    total: Positions = real + 1j * imaginary
+    return total
+
+
+def pushed_apart(positions: Positions, radius: Floats, rounds: int) -> Positions:
+    """Move overlapping discs away from each other, round by round.
+
+    Neighbours are found on a grid whose cells are as wide as the 99th percentile of the discs; the few larger discs
+    count as that size.
+    """
+    if len(positions) < 2:
+        return positions
+    wide = 2 * float(np.quantile(radius, 0.99)) if len(radius) > 1000 else 2 * float(radius.max())
+    capped = np.minimum(radius, wide / 2)
+    for _ in range(rounds):
+        low = complex(positions.real.min(), positions.imag.min())
+        columns = ((positions.real - low.real) / wide).astype(np.int64)
+        rows = ((positions.imag - low.imag) / wide).astype(np.int64)
+        across = int(columns.max()) + 3
+        cell = (rows + 1) * across + columns + 1  # an empty border needs no checks at the edges
+        order = np.argsort(cell, kind="stable")
+        start = np.searchsorted(cell[order], np.arange(cell.max() + across + 3))
+        push = _pushes(positions, capped, cell, order, start, across)
+        positions = positions + push
+        if np.abs(push).max() < 1e-3 * wide:
+            break
+    return positions
+
+
+def _pushes(positions: Positions, radius: Floats, cell: Ints, order: Ints, start: Ints, across: int) -> Positions:
+    """Return how far each disc moves: away from every disc in its own or a neighbouring cell that it overlaps."""
+    low = cell[:, None] + across * np.arange(-1, 2) - 1  # (n, 3): the first of three cells in each of three rows
+    begin = start[low]
+    count = np.minimum(start[low + 3] - begin, 500)  # the bound avoids quadratic time in a crowded cell
+    push = np.zeros(len(positions), dtype=np.complex128)
+    ends = np.cumsum(count.sum(axis=1))
+    cuts = np.searchsorted(ends, np.arange(0, ends[-1], _PAIRS), side="right")
+    for first, last in pairwise([*np.unique(cuts), len(positions)]):
+        runs = count[first:last].ravel()
+        i = np.repeat(np.arange(first, last), count[first:last].sum(axis=1))
+        place = np.arange(len(i)) - np.repeat(np.cumsum(runs) - runs, runs)
+        j = order[np.repeat(begin[first:last].ravel(), runs) + place]
+        apart = positions[i] - positions[j]
+        distance = np.abs(apart)
+        overlap = radius[i] + radius[j] - distance
+        near = np.flatnonzero((overlap > 0) & (i != j))
+        i, j, apart, distance, overlap = (part[near] for part in (i, j, apart, distance, overlap))
+        away = np.where(distance > 1e-9, 0.8 * apart / np.maximum(distance, 1e-9), np.exp(1j * i))
+        share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
+        push += _sums(away * overlap * share, i, len(push))
+    return push
+
+
+def principal_components(probabilities: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Return the first two principal components of the log-probabilities, (n, 2)."""
+    logits = np.log(np.maximum(probabilities.astype(np.float64), 1e-4))
+    centred = logits - logits.mean(axis=1, keepdims=True)
+    centred -= centred.mean(axis=0)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
+    main = vectors[:, ::-1][:, :2]
+    main = main * np.where(main[np.abs(main).argmax(axis=0), np.arange(main.shape[1])] < 0, -1, 1)
+    components: npt.NDArray[np.float64] = centred @ main
+    return components
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,12 @@
-"""Figures of a run: curves of training, calibration, predicted against true numbers, errors, maps."""
+"""Figures of a run: curves of training, calibration, predicted against true numbers, errors, and pictures of nodes.
 
-from collections.abc import Mapping
-from itertools import pairwise
+Pictures of nodes serve print and browsers that run no script: many discs in a small space. A disc is a line of length 0
+with round ends, so that a node takes about ten letters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -10,11 +15,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from hiergcn.reports import axes
-from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS
+from hiergcn.reports.axes import number
+from hiergcn.reports.explorer import RADIUS, Ints, Positions, Tree
+from hiergcn.reports.leaderboard import ShownRun
+from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, PAPER, SECOND, VALUE_COLOURS, value_ends, value_names
 from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
-from hiergcn.reports.shown import ShownRun
-from hiergcn.reports.still import Still, place_map
-from hiergcn.reports.tree_layout import Positions
 
 DASH = "5 4"
 MAX_POINTS = 300
@@ -23,6 +28,24 @@ MOST_DOTS = 2_000
 BINS = 41
 PARTS = (("train", FIRST, "training"), ("validation", SECOND, "validation"))
 """Of the columns of a history, their colours and names."""
+SIZE = 600
+PICTURE_PANELS = 3
+PICTURE_NODES = 3000
+PICTURE_EDGES = 3000
+MAP_POINTS = 6000
+MAP_NAMES = 10
+MAP_MARGIN = 10
+NAME_LENGTH = 22
+LETTER = 9.2
+"""Mean width of a letter of a name, in the unit of the picture."""
+
+
+@dataclass(frozen=True)
+class Still:
+    """A picture of nodes and the words below it."""
+
+    svg: Markup
+    caption: str
 
 
 def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int) -> Figure:
@@ -92,28 +115,6 @@ def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
     return Figure(panels, columns=2)
 
 
-def principal_components(probabilities: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Return the first two principal components of the log-probabilities, (n, 2)."""
-    logits = np.log(np.maximum(probabilities.astype(np.float64), 1e-4))
-    centred = logits - logits.mean(axis=1, keepdims=True)
-    centred -= centred.mean(axis=0)
-    _, vectors = np.linalg.eigh(centred.T @ centred)
-    main = vectors[:, ::-1][:, :2]
-    main = main * np.where(main[np.abs(main).argmax(axis=0), np.arange(main.shape[1])] < 0, -1, 1)
-    components: npt.NDArray[np.float64] = centred @ main
-    return components
-
-
-def value_ends(values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Return the ends of ranges that hold about as many numbers each, one per colour."""
-    ends: npt.NDArray[np.float64] = np.quantile(values, np.linspace(0, 1, len(VALUE_COLOURS) + 1))
-    return ends
-
-
-def value_names(ends: npt.NDArray[np.float64]) -> list[str]:
-    return [f"{low:.3g} to {high:.3g}".replace("-", "−") for low, high in pairwise(ends)]
-
-
 def scatter_figure(judged: pd.DataFrame, target: str) -> Figure:
     """Draw the predicted against the true value of each node, with the interval around the diagonal."""
     shown = judged.iloc[:: -(-len(judged) // MOST_DOTS)] if len(judged) > MOST_DOTS else judged
@@ -168,3 +169,120 @@ def number_maps(run: ShownRun, judged: pd.DataFrame) -> list[tuple[str, Markup, 
         (title, legend_html(legend), place_map(spots, group, [one.colour for one in legend], f"Map: {title}."))
         for title, spots, group, legend in found
     ]
+
+
+def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints, colours: Sequence[str]) -> list[Still]:
+    """Draw some levels, coarse to fine; each disc has the colour of the most frequent class among its nodes."""
+    small = [level for level in range(tree.depth, -1, -1) if len(tree.weight[level]) <= PICTURE_NODES] or [tree.depth]
+    levels = [small[round(at)] for at in np.linspace(0, len(small) - 1, min(PICTURE_PANELS, len(small)))]
+    pictures = []
+    for level in levels:
+        upper = tree.adjacency[level].tocoo()
+        keep = np.flatnonzero(upper.row < upper.col)
+        keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
+        width = 2 * RADIUS * np.sqrt(tree.weight[level])
+        hyper_node = np.arange(len(predicted))
+        for finer in range(level):
+            hyper_node = tree.parent[finer][hyper_node].astype(np.int64)
+        pairs = np.bincount(hyper_node * len(colours) + predicted, minlength=len(width) * len(colours))
+        most = pairs.reshape(len(width), len(colours)).argmax(axis=1)  # the most frequent class in each
+        place, scale = scaled(positions[level].conj(), width.max() / 2)  # up is up, as in the explorer
+        ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
+        drawn = [edge_path(ends), disc_paths(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
+        words = f"Level {level}: {len(width):,} {'hyper-nodes' if level else 'nodes'}"
+        pictures.append(Still(_picture(drawn, words, place, scale * width.max() / 2), words))
+    return pictures
+
+
+def class_map(
+    components: npt.NDArray[np.float64], predicted: Ints, names: Sequence[str], colours: Sequence[str]
+) -> Markup:
+    """Draw each node at two coordinates, coloured by predicted class, with the name of each class at its median."""
+    step = -(-len(components) // MAP_POINTS)
+    places = components[::step] @ np.array([1, -1j])
+    predicted = predicted[::step]
+    place, _ = scaled(places, 0.0)
+    drawn = [f'<g opacity="0.75">{disc_paths(place, np.full(len(place), 7), predicted, colours)}</g>']
+    counts = np.bincount(predicted, minlength=len(names))
+    spots: list[tuple[complex, float]] = []  # with half the width of the name
+    for which in np.argsort(-counts, kind="stable")[:MAP_NAMES]:
+        if counts[which]:
+            middle = place[predicted == which]
+            spot = complex(np.median(middle.real), np.median(middle.imag))
+            half = LETTER * len(short(names[which])) / 2
+            edge = half + MAP_MARGIN
+            spot = complex(min(max(spot.real, edge), SIZE - edge), spot.imag)  # whole in the picture
+            while any(abs(spot.imag - o.imag) < 20 and abs(spot.real - o.real) < half + other for o, other in spots):
+                spot += 20j
+            spots.append((spot, half))
+            halo = f'stroke="{PAPER}" stroke-width="5" paint-order="stroke" stroke-linejoin="round"'
+            words = escape(short(names[which]))
+            at = (
+                f'x="{number(spot.real)}" y="{number(spot.imag)}" text-anchor="middle" font-size="16" font-weight="600"'
+            )
+            drawn.append(f'<text {at} fill="{INK}" {halo}>{words}</text>')
+    about = "Nodes by their class probabilities, coloured by predicted class."
+    below = [spot for spot, _ in spots]  # names that were moved down
+    return _picture(drawn, about, np.concatenate([place, below]), MAP_MARGIN)
+
+
+def place_map(places: Positions, group: Ints, colours: Sequence[str], description: str) -> Still:
+    """Draw each node where it is, in the colour of its group; of many nodes some. Few nodes far away are left out."""
+    known = np.flatnonzero(np.isfinite(places))
+    inside = known[_near(places[known].real) & _near(places[known].imag)]
+    shown = inside[:: -(-len(inside) // MAP_POINTS)]
+    place, _ = scaled(places[shown], 0.0)
+    width = int(np.clip(round(0.8 * SIZE / np.sqrt(len(shown))), 3, 16))
+    drawn = disc_paths(place, np.full(len(place), width), group[shown], colours)
+    left_out = len(known) - len(inside)
+    words = f"{left_out:,} node{'s lie' if left_out != 1 else ' lies'} far outside the picture." if left_out else ""
+    return Still(_picture([drawn], description, place, MAP_MARGIN), words)
+
+
+def _near(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Return which values are at most a tenth of the range of the middle 98 % away from it."""
+    low, high = np.quantile(values, [0.01, 0.99])
+    room = 0.1 * (high - low)
+    near: npt.NDArray[np.bool_] = (values >= low - room) & (values <= high + room)
+    return near
+
+
+def short(name: str) -> str:
+    """Shorten a name so that it fits into a picture."""
+    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+
+
+def scaled(places: Positions, margin: float) -> tuple[Positions, float]:
+    """Return places in a square of `SIZE`, with a margin given in the old unit, and the factor between the units."""
+    low = complex(places.real.min() - margin, places.imag.min() - margin)
+    wide = max(np.ptp(places.real), np.ptp(places.imag)) + 2 * margin or 1.0
+    scale = (SIZE - 12) / wide
+    free = complex(SIZE - scale * (np.ptp(places.real) + 2 * margin), SIZE - scale * (np.ptp(places.imag) + 2 * margin))
+    moved: Positions = (places - low) * scale + free / 2
+    return moved, float(scale)
+
+
+def edge_path(ends: npt.NDArray[np.complex128], width: float = 0.7) -> str:
+    """Return the edges between pairs of places as one path."""
+    whole = np.rint(np.stack([ends.real, ends.imag], axis=2)).astype(int)
+    path = "".join(f"M{a} {b}L{c} {d}" for (a, b), (c, d) in whole.tolist())
+    return f'<path d="{path}" stroke="var(--edge)" stroke-width="{number(width)}" fill="none"/>'
+
+
+def disc_paths(place: Positions, width: npt.NDArray[np.integer], group: Ints, colours: Sequence[str]) -> str:
+    """Return a path for each colour and width."""
+    paths: dict[tuple[str, int], list[str]] = {}
+    whole = np.rint(np.stack([place.real, place.imag], axis=1)).astype(int).tolist()
+    for (x, y), wide, which in zip(whole, width.tolist(), group.tolist(), strict=True):
+        paths.setdefault((colours[which], wide), []).append(f"M{x} {y}h0")
+    parts = (
+        f'<path d="{"".join(path)}" stroke="{colour}" stroke-width="{wide}"/>' for (colour, wide), path in paths.items()
+    )
+    return f'<g stroke-linecap="round">{"".join(parts)}</g>'
+
+
+def _picture(drawn: Sequence[str], description: str, place: Positions, margin: float) -> Markup:
+    """Return the picture, as high as what is at the places and a margin."""
+    top, height = round(place.imag.min() - margin), round(float(np.ptp(place.imag)) + 2 * margin)
+    label = f'role="img" aria-label="{escape(description)}"'
+    return Markup(f'<svg class="still-picture" viewBox="0 {top} {SIZE} {height}" {label}>{"".join(drawn)}</svg>')  # noqa: S704

@@ -12,8 +12,7 @@ from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.calibration import describe_intervals
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.reports.classes import Classes
-from hiergcn.reports.leaderboard import Board
-from hiergcn.reports.shown import ShownRun
+from hiergcn.reports.leaderboard import Board, ShownRun
 from hiergcn.reports.template import mean_and_std
 from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO

@@ -7,21 +7,62 @@ column is added here for every place that shows it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
 from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, accuracy_interval, metrics_for, result_key
 from hiergcn.fragments import duration, percent, sentence, table
 from hiergcn.reports.template import in_percent, in_seconds, mean_and_std, signed
 from hiergcn.settings.registry import method_title
-from hiergcn.settings.settings import AUTO
+from hiergcn.settings.settings import AUTO, Settings
 
 if TYPE_CHECKING:  # imported when a page is made
+    import pandas as pd
     from markupsafe import Markup
+    from numpy.typing import NDArray
+
+    from hiergcn.coarsening import Hierarchy
+    from hiergcn.explanation.votes import Votes
+    from hiergcn.graph.coordinates import Coordinates
 
 MAIN_ROWS = 7
 """Rows of the first screen."""
 MAX_DOTS = 50
+
+
+class ShownRun(Protocol):
+    """What the page of a run reads of it. `run.run.Run` has all of it, in the room above."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def config(self) -> Mapping[str, Any]: ...
+    @property
+    def scores(self) -> Mapping[str, Any]: ...
+    @property
+    def table(self) -> "pd.DataFrame": ...
+    @property
+    def probabilities(self) -> "NDArray[Any]": ...
+    @property
+    def confidence(self) -> "NDArray[Any]": ...
+    @property
+    def history(self) -> "pd.DataFrame": ...
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def hierarchy(self) -> "Hierarchy | None": ...
+    @property
+    def view(self) -> "Hierarchy | None": ...
+    @property
+    def votes(self) -> "Votes | None": ...
+    @property
+    def coordinates(self) -> "Coordinates | None": ...
+    @property
+    def doubtful(self) -> "pd.DataFrame | None": ...
+    @property
+    def suggestions(self) -> "pd.DataFrame | None": ...
+    @property
+    def environment(self) -> Mapping[str, Any]: ...
 
 
 class Measure(NamedTuple):
@@ -267,7 +308,7 @@ class Board:
     def plots(self) -> "tuple[Markup, list[Markup], Markup]":
         """Return the head of the column of plots, its cells row by row, and its legend."""
         from hiergcn.reports import axes
-        from hiergcn.reports.marks import PlotColumn
+        from hiergcn.reports.axes import PlotColumn
         from hiergcn.reports.palette import INK, MUTED, method_colour
         from hiergcn.reports.panels import Entry, legend_html
 
@@ -321,6 +362,17 @@ class Board:
         legend += [Entry("validation", MUTED, "diamond")] if self.on == "test" else []
         legend += [] if self.claim is None else [Entry("reported in the paper", INK, "star")]
         return column.head(), cells, legend_html(legend)
+
+
+def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parts of the split that the run is judged by.
+
+    Labels that took turns have all validated, but for the only label of a class.
+    """
+    if "per_class" not in metrics:
+        return ("test" if metrics["test_r2"] else "validation",)
+    on: str = metrics["per_class"]["on"]
+    return ("train", "validation") if on == "validation" and metrics["turns"] > 1 else (on,)
 
 
 def board_of(metrics: Mapping[str, Any]) -> Board:

@@ -7,8 +7,10 @@ and black are left out: yellow is hard to see on white, black on a dark page.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from hiergcn.errors import InputError
 from hiergcn.settings.registry import method_info, method_named_in
@@ -81,6 +83,16 @@ def class_colours(counts: Sequence[int]) -> list[str]:
     for colour, number in zip(CLASS_COLOURS, sorted(frequent.tolist()), strict=False):
         colours[number] = colour
     return colours
+
+
+def value_ends(values: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Return the ends of ranges that hold about as many numbers each, one per colour."""
+    ends: npt.NDArray[np.float64] = np.quantile(values, np.linspace(0, 1, len(VALUE_COLOURS) + 1))
+    return ends
+
+
+def value_names(ends: npt.NDArray[np.float64]) -> list[str]:
+    return [f"{low:.3g} to {high:.3g}".replace("-", "−") for low, high in pairwise(ends)]
 
 
 def css_variables() -> str:

@@ -2,7 +2,7 @@
 
 In a page a panel is as wide as its column and keeps the size of its text; `Figure.svg` gives the same picture as a file
 of fixed width. A panel is two SVG elements side by side: the names of its rows or heights, which have a fixed width,
-and the plot, whose horizontal positions are shares of its width (see `marks`). Lines and bands stand in an element of
+and the plot, whose horizontal positions are shares of its width (see `axes`). Lines and bands stand in an element of
 their own that is stretched.
 """
 
@@ -15,9 +15,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from hiergcn.files import write_text
-from hiergcn.reports import marks
-from hiergcn.reports.axes import Axis
-from hiergcn.reports.marks import Shape, number
+from hiergcn.reports import axes
+from hiergcn.reports.axes import Axis, Shape, number
 from hiergcn.reports.palette import INK, LINE, MUTED, light
 
 LETTER = 6.7
@@ -100,30 +99,30 @@ class Panel:
         points = [(a, b) for a, b in zip(x, y, strict=True)]
         for (a, b), tip in zip(points, tips if tips is not None else [""] * len(points), strict=True):
             if a == a and b == b:
-                self._marks.append(marks.mark(self.x.at(a), self.down(b), colour, shape, size, tip))
+                self._marks.append(axes.mark(self.x.at(a), self.down(b), colour, shape, size, tip))
 
     def across(self, low: float, high: float, y: float, colour: str = INK, width: float = 1.6) -> None:
         """Add a horizontal interval."""
-        self._marks.append(marks.interval(self.x.at(low), self.x.at(high), self.down(y), colour, width))
+        self._marks.append(axes.interval(self.x.at(low), self.x.at(high), self.down(y), colour, width))
 
     def up(self, x: float, low: float, high: float, colour: str = INK, width: float = 1.2, tip: str = "") -> None:
         """Add a vertical interval."""
         ends = self.down(low), self.down(high)
-        self._marks.append(marks.upright(self.x.at(x), *ends, colour, width, tip=tip))
+        self._marks.append(axes.upright(self.x.at(x), *ends, colour, width, tip=tip))
 
     def bar(
         self, x: tuple[float, float], y: float, thick: float, colour: str, *, opacity: float = 1.0, tip: str = ""
     ) -> None:
         """Add a horizontal bar, `thick` pixels high."""
         ends = self.x.at(x[0]), self.x.at(x[1])
-        self._marks.append(marks.bar(*ends, self.down(y), thick, colour, opacity, tip))
+        self._marks.append(axes.bar(*ends, self.down(y), thick, colour, opacity, tip))
 
     def column(
         self, x: tuple[float, float], y: tuple[float, float], colour: str, *, opacity: float = 1.0, tip: str = ""
     ) -> None:
         """Add a box from one value to another on both axes."""
         low, high = sorted((self.down(y[0]), self.down(y[1])))
-        box = marks.bar(self.x.at(x[0]), self.x.at(x[1]), (low + high) / 2, high - low, colour, opacity, tip)
+        box = axes.bar(self.x.at(x[0]), self.x.at(x[1]), (low + high) / 2, high - low, colour, opacity, tip)
         self._marks.append(box)
 
     def rule(
@@ -131,11 +130,11 @@ class Panel:
     ) -> None:
         """Add a line over the whole plot at a value of one axis."""
         if x is not None:
-            self._marks.append(marks.upright(self.x.at(x), self.top, self.bottom, colour, 1.4, dash, tip))
+            self._marks.append(axes.upright(self.x.at(x), self.top, self.bottom, colour, 1.4, dash, tip))
         if y is not None:
             ends = f'x1="0" x2="100%" y1="{number(self.down(y))}" y2="{number(self.down(y))}"'
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
-            self._marks.append(f'<line {ends} stroke="{colour}" stroke-width="1.4"{dashed}{marks.tip_attribute(tip)}/>')
+            self._marks.append(f'<line {ends} stroke="{colour}" stroke-width="1.4"{dashed}{axes.tip_attribute(tip)}/>')
 
     def text(
         self,
@@ -151,7 +150,7 @@ class Panel:
     ) -> None:
         """Add words near a point."""
         place = self.x.at(x), self.down(y) + dy
-        self._marks.append(marks.text(*place, words, anchor=anchor, dx=dx, colour=colour, strong=strong))
+        self._marks.append(axes.text(*place, words, anchor=anchor, dx=dx, colour=colour, strong=strong))
 
     def names(self) -> str:
         """Return the names of the heights, right-aligned at `left`."""
@@ -163,23 +162,23 @@ class Panel:
         return "".join(texts)
 
     def plot(self) -> str:
-        """Return grid, names of the horizontal axis, lines and marks."""
+        """Return grid, names of the horizontal axis, lines and axes."""
         parts = []
         if self.title:
-            parts.append(marks.text(0, 13, self.title, anchor="start", dx=-self.left, colour=INK, strong=True))
+            parts.append(axes.text(0, 13, self.title, anchor="start", dx=-self.left, colour=INK, strong=True))
         if self.y.title:
             up = self.top - 10
-            parts.append(marks.text(0, up, self.y.title, anchor="start", dx=-self.left))
+            parts.append(axes.text(0, up, self.y.title, anchor="start", dx=-self.left))
         if "y" in self._grid:
             for tick in self.y.ticks:
                 y = number(self.down(tick))
                 parts.append(f'<line x1="0" x2="100%" y1="{y}" y2="{y}" stroke="{LINE}"/>')
         for tick, name in zip(self.x.ticks, self.x.names, strict=True):
             if "x" in self._grid:
-                parts.append(marks.upright(self.x.at(tick), self.top, self.bottom, LINE))
-            parts.append(marks.text(self.x.at(tick), self.bottom + 16, name))
+                parts.append(axes.upright(self.x.at(tick), self.top, self.bottom, LINE))
+            parts.append(axes.text(self.x.at(tick), self.bottom + 16, name))
         if self.x.title:
-            parts.append(marks.text(1, self.bottom + 16 + LINE_HEIGHT, self.x.title, anchor="end"))
+            parts.append(axes.text(1, self.bottom + 16 + LINE_HEIGHT, self.x.title, anchor="end"))
         if self._stretched:
             box = f'viewBox="0 {self.top} {STRETCH} {self.height}" preserveAspectRatio="none"'
             place = f'y="{self.top}" width="100%" height="{self.height}"'
@@ -252,7 +251,7 @@ def legend_html(entries: Sequence[Entry]) -> Markup:
         return Markup()
     items = Markup("").join(
         Markup('<li><svg width="18" height="12" aria-hidden="true">{}</svg>{}</li>').format(
-            Markup(marks.swatch(one.colour, one.shape)),  # noqa: S704
+            Markup(axes.swatch(one.colour, one.shape)),  # noqa: S704
             one.name,
         )
         for one in entries
@@ -267,7 +266,7 @@ def legend_svg(entries: Sequence[Entry], width: int) -> tuple[str, int]:
         wide = 24 + LETTER * len(one.name) + 18
         if x and x + wide > width:
             x, y = 0.0, y + LINE_HEIGHT
-        parts.append(f'<svg x="{number(x)}" y="{y}" width="18" height="12">{marks.swatch(one.colour, one.shape)}</svg>')
+        parts.append(f'<svg x="{number(x)}" y="{y}" width="18" height="12">{axes.swatch(one.colour, one.shape)}</svg>')
         parts.append(f'<text x="{number(x + 24)}" y="{y + 10}" fill="{INK}">{escape(one.name)}</text>')
         x += wide
     return "".join(parts), y + (LINE_HEIGHT + 6 if entries else 0)

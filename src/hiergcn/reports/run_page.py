@@ -6,23 +6,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import describe_calibration, describe_sets
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.reports import axes, figures
+from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.classes import class_section
-from hiergcn.reports.explorer import explorer_data
+from hiergcn.reports.explorer import Tree, explorer_data, layout, principal_components
+from hiergcn.reports.figures import class_map, levels_pictures
 from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
-from hiergcn.reports.leaderboard import Board, board_of
-from hiergcn.reports.marks import PlotColumn
-from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours
-from hiergcn.reports.shown import ShownRun
-from hiergcn.reports.still import class_map, levels_pictures
+from hiergcn.reports.leaderboard import Board, ShownRun, board_of
+from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours, value_ends
 from hiergcn.reports.template import in_script, in_seconds, rendered, script, settings_rows
-from hiergcn.reports.tree_layout import Tree, layout
 from hiergcn.settings.settings import recipe_files
 
 SHOWN_SIZES = 8
@@ -37,7 +34,7 @@ def render(run: ShownRun) -> str:
     numbers, split, seconds = board.metric == "r2", metrics["split"], metrics["seconds"]["train"]
     if numbers:
         predicted = run.table["predicted"].to_numpy(float)
-        group, colours = np.searchsorted(figures.value_ends(predicted)[1:-1], predicted, "right"), list(VALUE_COLOURS)
+        group, colours = np.searchsorted(value_ends(predicted)[1:-1], predicted, "right"), list(VALUE_COLOURS)
         values = {"classes": None, **_number_values(run, board)}
     else:
         group = run.probabilities.argmax(axis=1)
@@ -91,7 +88,7 @@ def _class_values(
         text = f"accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
         reliability = figures.reliability_figure(calibration).html(text)
     if len(names) > 2 and not classes.many:  # two classes have one probability, and many cannot be told apart
-        class_picture = class_map(figures.principal_components(run.probabilities), predicted, names, colours)
+        class_picture = class_map(principal_components(run.probabilities), predicted, names, colours)
     if not run.history.empty and run.history["epoch"].max() >= 2:  # else all is learned in one step
         selected = metrics["selected_seed"]
         best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
@@ -112,8 +109,10 @@ def _class_values(
         "class_map": class_picture,
         "sets": describe_sets(sets) if sets else None,
         "set_sizes": _size_rows(sets["sizes"]) if sets else (),
-        "doubtful": [] if run.doubtful is None else _first_rows(run.doubtful),
-        "suggestions": [] if run.suggestions is None else _first_rows(run.suggestions),
+        **{
+            name: [] if advice is None else advice.head(SHOWN_ROWS).astype(str).to_dict("records")
+            for name, advice in (("doubtful", run.doubtful), ("suggestions", run.suggestions))
+        },
         "curves": curves,
         "scores": [  # on test and validation nodes
             {"title": metric.title, "test": metrics[result_key(name)], "validation": metrics[f"val_{name}"]}
@@ -171,10 +170,6 @@ def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
         drawn = reach.interval(low, high, FIRST, 5), reach.mark(median, INK, "dot", 5, spread)
         rows.append((n, m, sizes, shown[1], reach.cell(*drawn)))
     return {"rows": rows, "size_axis": size.head(), "reach_axis": reach.head()}
-
-
-def _first_rows(table: pd.DataFrame) -> list[dict[Any, str]]:
-    return table.head(SHOWN_ROWS).astype(str).to_dict("records")
 
 
 def _size_rows(sizes: list[int]) -> list[dict[str, Any]]:

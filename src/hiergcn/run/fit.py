@@ -26,9 +26,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.reports.leaderboard import Row
-from hiergcn.run.folder import DOUBTFUL, SUGGESTIONS
-from hiergcn.run.predict import Member
-from hiergcn.run.run import Run
+from hiergcn.run.run import DOUBTFUL, SUGGESTIONS, Member, Run
 from hiergcn.settings.registry import config_class
 from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, is_automatic, published
 from hiergcn.train.checkpoint import EVERY, Checkpoint, digest

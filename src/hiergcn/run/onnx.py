@@ -26,10 +26,9 @@ from torch.utils._pytree import tree_leaves
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import written_whole
 from hiergcn.graph import Graph
-from hiergcn.graph.order import canonical_order
 from hiergcn.model.method import Features, activated
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn.run.predict import Model, training_graph
+from hiergcn.run.predict import Model, in_order, training_graph
 from hiergcn.run.run import Run
 from hiergcn.workers.machine import one_thread
 
@@ -68,9 +67,7 @@ def export_onnx(run: Run, graph: Graph, path: Path) -> Exported:
     if not any(member.uses_features for member in model.members):
         names = ", ".join(dict.fromkeys(member.settings.method for member in model.members))
         raise InputError(f"{run.path} answers with labels alone ({names}): there is no network to export.")
-    ordered = model.encoded(training_graph(run, graph))
-    order = canonical_order(ordered.ids)
-    ordered = ordered if order is None else ordered.reordered(order)
+    ordered, _ = in_order(model.encoded(training_graph(run, graph)))
     recorder = _Recorder()
     output = model.target.output_name
     made = recorder.model(_answer(recorder, model, ordered), output, model.target.n_outputs)

@@ -68,12 +68,17 @@ def next_free(folder: Path) -> Path:
 @contextmanager
 def held(path: Path) -> Iterator[Path]:
     """Hold a folder for this process, and remove what a killed one left; refuse a folder that another process holds."""
-    lock = _existing(path.absolute().parent) / f".{path.name}.lock"
+    beside, name = _existing(path.absolute().parent), re.escape(path.name)
+    lock = beside / f".{path.name}.lock"
     handle = _locked(lock)
     if handle is None:
         raise HeldError(f"Another process is writing to {path}; wait until it ends or name another folder.")
     try:
-        _remove_leftovers(path)
+        for draft in list(beside.iterdir()):
+            if re.fullmatch(rf"\.{name}\.[a-z0-9_]{{8}}", draft.name) and draft.is_dir():
+                shutil.rmtree(draft, ignore_errors=True)
+        for part in path.glob(".*.part") if path.is_dir() else ():
+            part.unlink(missing_ok=True)
         yield path
     finally:
         with suppress(OSError):
@@ -221,16 +226,6 @@ def _locked(lock: Path) -> int | None:
             os.close(handle)
             return None
         os.close(handle)  # it was removed by its last holder; there may be a new one
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Remove drafts of the folder, and parts of files in it, that a killed process left."""
-    beside, name = _existing(path.absolute().parent), re.escape(path.name)
-    drafts = [one for one in beside.iterdir() if re.fullmatch(rf"\.{name}\.[a-z0-9_]{{8}}", one.name) and one.is_dir()]
-    for draft in drafts:
-        shutil.rmtree(draft, ignore_errors=True)
-    for part in path.glob(".*.part") if path.is_dir() else ():
-        part.unlink(missing_ok=True)
 
 
 def _size(count: int) -> str:

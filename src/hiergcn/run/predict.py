@@ -1,7 +1,7 @@
 """Trained models at work again: on their own graph, or on another one with the same features."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,8 @@ from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
-from hiergcn.model.inputs import build_method, candidate_name
-from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, Weights, activated, with_weights
+from hiergcn.model.inputs import build_method
+from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
 from hiergcn.train.trainer import turn_of
@@ -28,42 +28,11 @@ from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
     from hiergcn.explanation.node import Attribution, Explanation
-    from hiergcn.run.run import Run
+    from hiergcn.run.run import Member, Run
 
 MIN_KNOWN_NODES = 0.5
 """Least share of nodes that a graph has in common with the training graph, if features were made from the edges."""
 ROUNDING = 1e-3  # difference of a probability, or standardised number, that another machine or device may make
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Member:
-    """A trained network, and the weight of its probabilities in the answer."""
-
-    settings: Settings
-    seed: int
-    weights: Weights
-    share: float = 1.0
-    turn: int | None = None
-    """The fold that it did not train on, in cross-validation."""
-    temperature: float = 1.0
-    """Temperature of the mean of all members with these settings."""
-
-    def __repr__(self) -> str:
-        return f"Member({self.name!r}, seed={self.seed}, share={self.share:.3g})"
-
-    @property
-    def name(self) -> str:
-        """The method, with its label inputs, such as `gcn+harmonic`."""
-        return candidate_name(self.settings.method, self.settings.model)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the weights."""
-        about = {name: getattr(self, name) for name in ("seed", "share", "turn", "temperature")}
-        return self.settings.to_dict() | about
-
-    @property
-    def uses_features(self) -> bool:
-        return not self.settings.model.label_only
 
 
 class Model:
@@ -96,7 +65,7 @@ class Model:
         return f"Model({', '.join(names)}; networks={len(self.members)}, features={self.n_features})"
 
     @property
-    def explained(self) -> Member:
+    def explained(self) -> "Member":
         """The member that explanations are about: the first that uses features, if any does."""
         return next((one for one in self.members if one.uses_features), self.members[0])
 
@@ -134,7 +103,7 @@ class Model:
                 total += self.shares(member, graph) * outputs
             yield member.name, weight, Temperature(member.temperature).scale(total / weight)  # which is 1 for numbers
 
-    def shares(self, member: Member, graph: Graph) -> NDArray[np.float64]:
+    def shares(self, member: "Member", graph: Graph) -> NDArray[np.float64]:
         """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
         shares = np.full((graph.n_nodes, 1), member.share)
         if self.turns is not None:
@@ -147,7 +116,7 @@ class Model:
     def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[Any]]:
         """Yield the probabilities of each member, (n, classes), or its numbers, (n, 1)."""
         self._check_applies(graph)
-        ordered, back = _ordered(self.encoded(graph))
+        ordered, back = in_order(self.encoded(graph))
         for model, features in self.each_on(ordered, device):
             with torch.no_grad():
                 yield self.target.restored(activated(model(features)).cpu().numpy()[back])
@@ -169,7 +138,7 @@ class Model:
             )
 
     def each_on(
-        self, graph: Graph, device: str, members: Sequence[Member] | None = None
+        self, graph: Graph, device: str, members: "Sequence[Member] | None" = None
     ) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
         place, n_classes = choose_device(device), self.target.n_outputs
@@ -214,7 +183,7 @@ class Model:
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
         self._check_applies(graph)
-        ordered, back = _ordered(self.encoded(graph))
+        ordered, back = in_order(self.encoded(graph))
         model, features = next(self.each_on(ordered, device, self.members[:1]))
         embed: Any = getattr(model, "embed", None)
         if embed is None or (self.hierarchy is not None and self.hierarchy.depth == 0):
@@ -265,7 +234,7 @@ class Model:
         return coarsen(graph.adjacency, levels, settings.coarsen)
 
 
-def _ordered(graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
+def in_order(graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
     """Return the graph in canonical order, and the index that leads back to its own."""
     order = canonical_order(graph.ids)
     return (graph, slice(None)) if order is None else (graph.reordered(order), np.argsort(order))
@@ -307,7 +276,7 @@ def explain(
     from hiergcn.explanation.node import MethodShare, explain_node
 
     graph, model = training_graph(run, graph), run.model
-    ordered, _ = _ordered(graph)
+    ordered, _ = in_order(graph)
     order = pd.Index(model.ids).get_indexer(ordered.ids.astype(str))
     by_labels, scale = not model.explained.uses_features, model.target.scale
     attribution = model.attribution_on(ordered, device)
@@ -366,6 +335,6 @@ def training_graph(run: "Run", graph: Graph) -> Graph:
     if graph.class_names != tuple(run.config["class_names"]) or graph.n_nodes != place.size or (place < 0).any():
         raise changed
     encoded = model.encoded(graph if (np.diff(place) == 1).all() else graph.reordered(place))
-    if model.hierarchy is not None and not same_adjacency(model.hierarchy, _ordered(encoded)[0]):
+    if model.hierarchy is not None and not same_adjacency(model.hierarchy, in_order(encoded)[0]):
         raise changed
     return encoded

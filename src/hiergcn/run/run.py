@@ -1,36 +1,101 @@
-"""A finished run: one value for what a fit returns, what a folder holds, and what page, screen and estimator show."""
+"""A finished run: one value for what a fit returns, what a folder holds, and what page, screen and estimator show.
 
+The run folder has everything needed to look at a run, to load its model again or to repeat it:
+
+config.json        settings, data, seeds, device, command       model.safetensors   weights of all members
+metrics.json       every score                                  hierarchy.npz       the levels
+history.csv        each seed, epoch by epoch                    votes.npz           see `explanation.votes`
+predictions.csv    each node, by the user's own id              environment.json    machine and versions
+probabilities.npy  of every class (or numbers), a row per node   report.html         the page (made by `report`)
+coordinates.npz    where the nodes are, if the data say so      view.npz            levels of the page alone
+graph.npz          the graph, if it came from Python instead of files or a named dataset
+doubtful_labels.csv, suggestions.csv   labels to doubt, and nodes to label next
+manifest.json      digests of all of these but the page and the last two, which a user may fill in
+"""
+
+import errno
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import Answers, PartReport, metrics_for, result_key
 from hiergcn.explanation.votes import Votes
-from hiergcn.files import write_text
+from hiergcn.files import DAMAGED_ARRAYS, DIGITS, unescaped, write_csv, write_text
 from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.target import Classes, Numbers, Scale, Target
+from hiergcn.model.inputs import candidate_name
+from hiergcn.model.method import Weights
 from hiergcn.reports.leaderboard import Leaderboard, Row, part_report, score_text
-from hiergcn.run import folder
-from hiergcn.run.predict import Member, Model
+from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.settings.settings import Settings
-from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.loop import HISTORY, SeedOutcome
 from hiergcn.workers.machine import environment
+
+if TYPE_CHECKING:  # imported when a run predicts
+    from hiergcn.run.predict import Model
 
 VIEW_LEVELS = 4
 """Levels of a hierarchy that is made for the page alone."""
+
+_NODE: dict[str, type] = {"id": str, "given": bool, "split": str, "set": str, "lower": float, "upper": float}
+_CLASSES = _NODE | {"predicted": str, "label": str, "probability": float, "confidence": float}  # a class may be 007
+_NUMBERS = _NODE | {"predicted": float, "value": float}
+_HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
+
+GRAPH, DOUBTFUL, SUGGESTIONS = "graph.npz", "doubtful_labels.csv", "suggestions.csv"
+COORDINATES, VIEW = "coordinates.npz", "view.npz"
+REQUIRED = (
+    *("config.json", "metrics.json", "environment.json"),
+    *("history.csv", "predictions.csv", "probabilities.npy", "model.safetensors"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Member:
+    """A trained network, and the weight of its probabilities in the answer."""
+
+    settings: Settings
+    seed: int
+    weights: Weights
+    share: float = 1.0
+    turn: int | None = None
+    """The fold that it did not train on, in cross-validation."""
+    temperature: float = 1.0
+    """Temperature of the mean of all members with these settings."""
+
+    def __repr__(self) -> str:
+        return f"Member({self.name!r}, seed={self.seed}, share={self.share:.3g})"
+
+    @property
+    def name(self) -> str:
+        """The method, with its label inputs, such as `gcn+harmonic`."""
+        return candidate_name(self.settings.method, self.settings.model)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the weights."""
+        about = {name: getattr(self, name) for name in ("seed", "share", "turn", "temperature")}
+        return self.settings.to_dict() | about
+
+    @property
+    def uses_features(self) -> bool:
+        return not self.settings.model.label_only
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,7 +136,54 @@ class Run:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a run folder; raise an `InputError` that says what is wrong with it, if it cannot be used."""
-        return folder.read_run(cls, Path(path))
+        path = Path(path)
+        if not path.is_dir():
+            raise InputError(f"There is no run folder at {path}; give the folder that `hiergcn fit --out` wrote.")
+        for name in REQUIRED:
+            if not (path / name).is_file():
+                raise InputError(f"{path / name} is missing, so the run folder is incomplete; run the fit again.")
+        check_manifest(path)
+        try:
+            config, scores = _read_json(path / "config.json"), _read_json(path / "metrics.json")
+            types = _CLASSES if config["target"] is None else _NUMBERS
+            predictions = _read_table(path / "predictions.csv", types, "value", "lower", "upper")
+            hierarchy, votes, places = (path / name for name in ("hierarchy.npz", "votes.npz", COORDINATES))
+            coordinates = None
+            if places.exists():
+                with np.load(places, allow_pickle=False) as saved:
+                    coordinates = Coordinates(saved["values"], bool(saved["degrees"]))
+            run = cls(
+                config=config,
+                scores=scores,
+                table=unescaped(predictions) if config["spreadsheet_safe"] else predictions,
+                members=_members(config, load_file(path / "model.safetensors")),
+                probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
+                history=_read_table(path / "history.csv", _HISTORY, *HISTORY),
+                hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
+                votes=Votes.load(votes) if votes.exists() else None,
+                coordinates=coordinates,
+                path=path,
+            )
+            run._check_consistent(path)
+        except InputError:
+            raise
+        except (SafetensorError, AttributeError, TypeError, *DAMAGED_ARRAYS) as damage:
+            raise InputError(f"The run folder {path} is damaged ({damage}); run the fit again.") from None
+        return run
+
+    def _check_consistent(self, path: Path) -> None:
+        """Refuse files that do not belong together; what is read of them later must be there."""
+        (n, outputs), _ = self.probabilities.shape, self.columns
+        rows = {"predictions.csv": len(self.table)}
+        rows |= {} if self.hierarchy is None else {"hierarchy.npz": self.hierarchy.levels[0].n_nodes}
+        rows |= {} if self.votes is None else {"votes.npz": len(self.votes.by_hyper_nodes)}
+        for name, count in rows.items():
+            if count != n:
+                other = f"{path / name} is of another run: it has {count:,} nodes, and probabilities.npy {n:,}"
+                raise InputError(f"{other}. Put the original back or run the fit again.")
+        if outputs != self.answers.target.n_outputs or not np.isfinite(self.probabilities).all():
+            what = f"it has {outputs} columns for {self.target.n_outputs} outputs, or no numbers"
+            raise InputError(f"{path / 'probabilities.npy'} is damaged or of another run: {what}. Run the fit again.")
 
     def save(
         self,
@@ -98,8 +210,41 @@ class Run:
         return replace(self, config={**self.config, "source": dict(source), "spreadsheet_safe": spreadsheet})
 
     def write(self, path: Path) -> None:
-        """Write the folder without its page, whole or not at all."""
-        folder.write_run(self, path)
+        """Write the folder without its page, whole or not at all. It holds the graph unless its source is recorded."""
+        with folder_written_whole(path) as draft:
+            self._write_answer(draft)
+            _write_json(draft / "config.json", self.config)
+            _write_json(draft / "environment.json", self.environment)
+            self.history.to_csv(draft / "history.csv", index=False)
+            np.save(draft / "probabilities.npy", self.probabilities, allow_pickle=False)
+            for name, table in self.advice.items():
+                write_csv(table, draft / name, spreadsheet=self.config["spreadsheet_safe"])
+            if self.view is not None:
+                self.view.save(draft / ("hierarchy.npz" if self.hierarchy else VIEW))
+            if "python" in self.config["source"]:
+                self.graph.to_npz(draft / GRAPH)
+            if self.votes is not None:
+                self.votes.save(draft / "votes.npz")
+            if (places := self.coordinates) is not None:
+                np.savez_compressed(draft / COORDINATES, values=places.values, degrees=places.degrees)
+            numbered = enumerate(self.members)
+            weights = {f"{k}.{name}": weight for k, member in numbered for name, weight in member.weights.items()}
+            try:
+                save_file(weights, draft / "model.safetensors")
+            except SafetensorError as error:  # its way to say that the disk is full
+                raise OSError(errno.EIO, f"{error!s:.100}") from error
+            (draft / "model.safetensors").chmod(0o644)  # safetensors keeps others out
+            write_manifest(draft, without=(DOUBTFUL, SUGGESTIONS))
+
+    def write_answer(self, path: Path) -> None:
+        """Write `metrics.json` and `predictions.csv` alone, if there is no room for the whole run."""
+        with folder_written_whole(path) as draft:
+            self._write_answer(draft)
+
+    def _write_answer(self, folder: Path) -> None:
+        _write_json(folder / "metrics.json", self.scores)
+        digits = DIGITS if self.target.kind == "classes" else None  # numbers are rounded already
+        write_csv(self.table, folder / "predictions.csv", spreadsheet=self.config["spreadsheet_safe"], digits=digits)
 
     def at(self, path: Path) -> Self:
         """Return the run as it is in the folder that it was written to."""
@@ -273,8 +418,10 @@ class Run:
         return Split(*(np.flatnonzero(self.table["split"] == part) for part in ALL_PARTS))
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> "Model":
         """The answer as a model, to predict and explain with."""
+        from hiergcn.run.predict import Model
+
         return Model(self)
 
     # what is read from the folder, or made, only if it is needed
@@ -291,14 +438,14 @@ class Run:
     @property
     def graph_file(self) -> Path | None:
         """The file of the graph; None if the folder has none."""
-        file = None if self.path is None else self.path / folder.GRAPH
+        file = None if self.path is None else self.path / GRAPH
         return file if file is not None and file.is_file() else None
 
     @cached_property
     def view(self) -> Hierarchy | None:
         """A hierarchy to look at the graph by: that of the model, or one that was made for the page alone."""
         given = self.hierarchy or self.page_hierarchy
-        if given is None and self.path is not None and (file := self.path / folder.VIEW).exists():
+        if given is None and self.path is not None and (file := self.path / VIEW).exists():
             return Hierarchy.load(file)
         if given is None and self.fitted_graph is not None:
             return coarsen(self.fitted_graph.adjacency, VIEW_LEVELS)
@@ -307,22 +454,68 @@ class Run:
     @cached_property
     def environment(self) -> Mapping[str, Any]:
         """Versions and hardware."""
-        return environment() if self.path is None else folder.read_json(self.path / "environment.json")
+        return environment() if self.path is None else _read_json(self.path / "environment.json")
 
     @cached_property
     def doubtful(self) -> pd.DataFrame | None:
         """Labels to doubt, the most doubtful first, as in `doubtful_labels.csv`; None if labels were not judged."""
-        return self._advice(folder.DOUBTFUL)
+        return self._advice(DOUBTFUL)
 
     @cached_property
     def suggestions(self) -> pd.DataFrame | None:
         """Nodes to label next, as in `suggestions.csv`; None if none were looked for or all nodes have a label."""
-        return self._advice(folder.SUGGESTIONS)
+        return self._advice(SUGGESTIONS)
 
     def _advice(self, name: str) -> pd.DataFrame | None:
+        """Return a table for people, which they may have changed, with all columns as text; None if there is none."""
         if self.path is None or name in self.advice:
             return self.advice.get(name)
-        return folder.read_advice(self.path / name, self.config["spreadsheet_safe"])
+        if not (path := self.path / name).is_file():
+            return None
+        try:
+            table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        except ValueError as error:
+            raise InputError(f"{path} is not a table ({error!s:.90}); delete it or fit again.") from None
+        return unescaped(table) if self.config["spreadsheet_safe"] else table
+
+
+def _members(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Member, ...]:
+    """Return the networks of the answer.
+
+    Weights must be numbers, but for the `known` numbers of label propagation, which are NaN at unlabelled nodes.
+    """
+    if not all(value.isfinite().all() for name, value in weights.items() if not name.endswith("known")):
+        raise ValueError("model.safetensors holds weights that are not numbers")
+    of_member: list[dict[str, Tensor]] = [{} for _ in config["members"]]
+    for name, value in weights.items():
+        number, _, inner = name.partition(".")
+        if not (number.isdecimal() and int(number) < len(of_member)):
+            raise ValueError(f"model.safetensors holds {name!r:.40}, of a network that config.json does not name")
+        of_member[int(number)][inner] = value
+    return tuple(
+        Member(Settings.from_dict(saved), saved["seed"], own, saved["share"], saved["turn"], saved["temperature"])
+        for saved, own in zip(config["members"], of_member, strict=True)
+    )
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def _read_table(path: Path, types: Mapping[str, type], *numbers: str) -> pd.DataFrame:
+    """Read a table. Blanks are text, but NaN in columns of `numbers`, such as losses."""
+    blank = {name: ["", "nan"] for name in numbers}
+    return pd.read_csv(path, dtype=dict(types), keep_default_na=False, na_values=blank)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}, line {error.lineno} is not valid JSON; run the fit again.") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not hold a JSON object; run the fit again.")
+    return content
 
 
 class Page:

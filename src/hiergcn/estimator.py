@@ -1,4 +1,4 @@
-"""What node classifiers and regressors share: settings, `fit`, `embed`, `save`, `load`, and rows that are node numbers.
+"""The front door in Python: node classifiers and regressors in scikit-learn's style, and rows that are node numbers.
 
 `fit` takes a whole graph, because a node is predicted with the help of its neighbours: there is no table whose rows
 could be cut into folds. For scikit-learn's model selection use `estimator.on(graph)`.
@@ -10,18 +10,22 @@ import warnings
 from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import UNUSED
 
+from hiergcn.advise.doubtful import FEWEST_LABELS, doubtful_labels, judge_labels
+from hiergcn.advise.suggest import suggest
 from hiergcn.choose.adapt import PRESET as ADAPTED
 from hiergcn.choose.portfolio import check_settings
 from hiergcn.errors import HierGCNError, InputError
+from hiergcn.evaluate.calibration import PredictionIntervals, PredictionSets
 from hiergcn.explanation.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
@@ -188,11 +192,18 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         if automatic and cls.models is not None:
             other = cls.__mro__[1].__name__
             raise InputError(f"The method in {run.path} was chosen automatically; load it with {other}.")
-        model, preset = (None, None) if automatic else _constructor_names(run.settings, cls.models is not None)
-        promise = run.answers.promise
+        promise, settings, named = run.answers.promise, run.settings, dict[str, Any]()
         coverage = None if promise is None else promise.coverage
-        loaded = cls(model, preset=preset, seed=run.selected_seed, device=device, coverage=coverage)
-        loaded._given = {} if automatic else _differing(run.settings)
+        if not automatic:  # name what does not come without a name
+            preset = None if settings.preset == ADAPTED else settings.preset
+            unnamed = method_of(method_for(preset), preset) if preset or cls.models is not None else None
+            named = {"model": None if settings.method == unnamed else settings.method, "preset": preset}
+        loaded = cls(seed=run.selected_seed, device=device, coverage=coverage, **named)
+        if not automatic:  # what differs from the preset; everything if the settings were adapted to a graph
+            usual = {} if settings.preset == ADAPTED else settings_for(settings.method, settings.preset).values()
+            effective = settings.effective(settings.values()).items()
+            given = {name: value for name, value in effective if name not in _DEFAULTS}
+            loaded._given = {name: value for name, value in given.items() if not usual or value != usual[name]}
         return loaded._take(run)
 
     @property
@@ -328,15 +339,219 @@ class NodeRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
         return nodes.astype(np.int64)
 
 
-def _constructor_names(settings: Settings, has_default: bool) -> tuple[str | None, str | None]:
-    """Return the model and the preset to name for these settings, None for what comes without a name."""
-    preset = None if settings.preset == ADAPTED else settings.preset
-    unnamed = method_of(method_for(preset), preset) if preset or has_default else None
-    return None if settings.method == unnamed else settings.method, preset
+class NodeClassifier(NodeEstimator):
+    """Classifies the nodes of a graph from the few labels that are known.
+
+    Args:
+        model: name of the method, as in `hiergcn fit --model`; by default it is chosen for the graph, see
+            `result_.verdict` and `result_.leaderboard`; with a preset, H-GCN.
+        preset: name of a recipe, such as `paper`; by default settings are adapted to the graph.
+        seed: for every random draw.
+        device: `auto`, `cpu` or `cuda`.
+        time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
+        coverage: probability with which a node's prediction set holds its class, for `predict_set`. Some labels then
+            calibrate the sets and do not train.
+        verbose: print a line for each step of `fit`.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.5`, `class_weight="balanced"`.
+            `hiergcn settings MODEL`, in a shell, lists and explains those of a method.
+
+    Fitted values end in an underscore:
+
+    - `classes_`: names of the classes, in the order of the columns of `predict_proba`.
+    - `embedding_`: (n, hidden), the input of the output layer, several networks side by side; None for a method
+      without hidden layers.
+    - `hierarchy_`: the levels of the coarsened graph; None for a method that does not coarsen.
+    - `settings_`: every setting that was used.
+    - `result_`: the whole run with its scores, history and notes; missing after `load`.
+    """
+
+    numbers = False
+
+    @overload
+    def predict_proba(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[Any]: ...
+    @overload
+    def predict_proba(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> pd.DataFrame: ...
+    def predict_proba(self, graph: Graph | None = None, *, as_frame: bool = False) -> NDArray[Any] | pd.DataFrame:
+        """Return probabilities (n, classes) for the fitted graph, or for another one with the same features.
+
+        Features are matched by the names of their columns, with the categories and means of the fitted graph. With
+        `as_frame` they are a DataFrame by the ids of the nodes.
+        """
+        found = self._outputs(graph)
+        return self._by_id(found, graph, list(self.classes_)) if as_frame else found
+
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[Any]: ...
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> "pd.Series[Any]": ...
+    def predict(self, graph: Graph | None = None, *, as_frame: bool = False) -> "NDArray[Any] | pd.Series[Any]":
+        """Return the name of each node's class, (n,); with `as_frame`, as a Series by the ids of the nodes."""
+        best = self.predict_proba(graph).argmax(axis=1)
+        names: NDArray[Any] = self.classes_[best]
+        return self._by_id(names, graph, "predicted") if as_frame else names
+
+    def predict_set(self, graph: Graph | None = None) -> NDArray[np.bool_]:
+        """Return whether each class is in the prediction set of each node, (n, classes), as `coverage` promises."""
+        self._check_fitted()
+        sets = self._run.answers.promise
+        if not isinstance(sets, PredictionSets):
+            raise InputError(f"Prediction sets need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
+        return sets.members(self._run.answers.confidence(self.predict_proba(graph)))
+
+    def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
+        """Return the accuracy, by the labels of the fitted graph, perhaps with more labels, or of another one.
+
+        By default every labelled node that was not used in training is scored; nodes are recognised by their ids.
+        """
+        chosen = self._scored(graph, nodes)
+        truth = np.array(graph.class_names, dtype=object)[graph.truth[chosen]]
+        return float((self.predict(graph)[chosen] == truth).mean())
+
+    def suggest(self, budget: int, graph: Graph | None = None, seed: int = 0) -> pd.DataFrame:
+        """Return nodes of the fitted graph to label next, by `id`, with a `reason` and an empty `label`.
+
+        The graph must be given after `load` if the run folder does not hold it.
+        """
+        self._check_fitted()
+        graph = self._fitted_graph() if graph is None else graph
+        confidence = self._run.confidence.max(axis=1)
+        if graph.n_nodes != len(confidence):
+            raise InputError(f"{graph.name} has other nodes than the fitted graph; give that one, or fit again.")
+        return suggest(graph, budget, confidence=confidence, seed=seed)
+
+    def doubtful_labels(self) -> pd.DataFrame:
+        """Return the labels that other labels contradict, the most doubtful first; nothing is changed.
+
+        `probability` is that of the given class by the labels of other nodes, `likely` the class that they predict, and
+        `neighbours` and `hyper_node` count the classes around the node.
+        """
+        if not hasattr(self, "result_"):
+            raise NotFittedError("This classifier has no labels to judge; call fit first.")
+        fit = self.result_
+        doubts = judge_labels(fit.graph, fit.split)
+        if doubts is None:
+            raise InputError(f"Labels can only be judged if there are {FEWEST_LABELS} or more.")
+        return doubtful_labels(fit.graph, fit.split, doubts, fit.predicted, fit.hierarchy)
+
+    def on(self, graph: Graph) -> "OnGraph":
+        """Return the same classifier for nodes of this graph, for scikit-learn's model selection."""
+        return OnGraph(self, graph)
+
+    def _take(self, run: Run) -> Self:
+        self.classes_: NDArray[Any] = np.array(run.target.names, dtype=object)
+        return super()._take(run)
 
 
-def _differing(settings: Settings) -> dict[str, Any]:
-    """Return what differs from the preset; everything if the settings were adapted to a graph."""
-    usual = {} if settings.preset == ADAPTED else settings_for(settings.method, settings.preset).values()
-    given = {name: value for name, value in settings.effective(settings.values()).items() if name not in _DEFAULTS}
-    return {name: value for name, value in given.items() if not usual or value != usual[name]}
+class HGCNClassifier(NodeClassifier):
+    """H-GCN+ with settings adapted to the graph; H-GCN with `model="hgcn"`, as in the paper with `preset="paper"`.
+
+    See `NodeClassifier` for its methods and `HGCNPlusConfig`, `HGCNConfig`, `TrainConfig` and `CoarsenConfig` for
+    settings.
+    """
+
+    models = ("hgcn-plus", "hgcn")
+
+
+class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types
+    """A classifier whose rows are node numbers; see `NodeRows`.
+
+        nodes = graph.labelled
+        cross_val_score(HGCNClassifier().on(graph), nodes, graph.labels[nodes], cv=5)
+        GridSearchCV(HGCNClassifier().on(graph), {"estimator__levels": [2, 3, 4]}).fit(nodes, graph.labels[nodes])
+
+    `CalibratedClassifierCV` works with it, too.
+    """
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
+        """Return probabilities (m, classes), in the order of `classes_`."""
+        found: NDArray[Any] = self._fitted().predict_proba()[self._nodes(X)]
+        return found
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return classes (m,) as they were given to `fit`."""
+        best = self.predict_proba(X).argmax(axis=1)
+        chosen: NDArray[Any] = self.classes_[best]
+        return chosen
+
+    def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
+        self.classes_, number = np.unique(given, return_inverse=True)
+        labels = np.full(self.graph.n_nodes, -1)
+        labels[nodes] = number
+        names = [str(k) for k in range(self.classes_.size)]
+        return self.graph.with_labels(labels, names)
+
+
+class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Predicts a number for each node of a graph from the few that are known.
+
+        graph = Graph.from_csv("edges.csv", "nodes.csv", target="price")
+        NodeRegressor().fit(graph).predict()
+
+    Args:
+        model: name of the method, as in `hiergcn fit --model`; by default it is chosen for the graph, see
+            `result_.verdict` and `result_.leaderboard`.
+        preset: name of a recipe; by default settings are adapted to the graph.
+        seed: for every random draw.
+        device: `auto`, `cpu` or `cuda`.
+        time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
+        coverage: probability with which the interval of a node holds its number, for `predict_interval`. Some values
+            then calibrate the intervals and do not train.
+        verbose: print a line for each step of `fit`.
+        settings: any setting of the method by its name: `levels=4`, `dropout=0.1`; see `hiergcn settings MODEL`.
+
+    Fitted values are `embedding_`, `hierarchy_`, `settings_` and `result_`, as in `NodeClassifier`.
+    """
+
+    numbers = True
+
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[np.float64]: ...
+    @overload
+    def predict(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> "pd.Series[float]": ...
+    def predict(
+        self, graph: Graph | None = None, *, as_frame: bool = False
+    ) -> "NDArray[np.float64] | pd.Series[float]":
+        """Return the number of each node, (n,), for the fitted graph, or for another one with the same features.
+
+        With `as_frame` it is a Series by the ids of the nodes.
+        """
+        numbers: NDArray[np.float64] = self._outputs(graph)[:, 0]
+        return self._by_id(numbers, graph, self._run.target.names[0]) if as_frame else numbers
+
+    def predict_interval(self, graph: Graph | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lower and the upper end of the interval of each node, (n,) each, as `coverage` promises."""
+        self._check_fitted()
+        intervals = self._run.answers.promise
+        if not isinstance(intervals, PredictionIntervals):
+            raise InputError(f"Intervals need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
+        return intervals.ends(self.predict(graph))
+
+    def score(self, graph: Graph, nodes: ArrayLike | None = None) -> float:
+        """Return R², by the values of the fitted graph, perhaps with more values, or of another one.
+
+        By default every node is scored whose value is known and was not used in training.
+        """
+        chosen = self._scored(graph, nodes)
+        return float(r2_score(graph.truth[chosen], self.predict(graph)[chosen]))
+
+    def on(self, graph: Graph) -> "NumbersOnGraph":
+        """Return the same regressor for nodes of this graph, for scikit-learn's model selection."""
+        return NumbersOnGraph(self, graph)
+
+
+class NumbersOnGraph(RegressorMixin, NodeRows):  # type: ignore[misc]  # scikit-learn has no types
+    """A regressor whose rows are node numbers; see `NodeRows`.
+
+    nodes = graph.labelled
+    cross_val_score(NodeRegressor().on(graph), nodes, graph.targets[nodes], cv=5)
+    """
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the numbers of nodes, (m,)."""
+        found: NDArray[Any] = self._fitted().predict()[self._nodes(X)]
+        return found
+
+    def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
+        values = np.full(self.graph.n_nodes, np.nan)
+        values[nodes] = given
+        return self.graph.with_targets(values, self.graph.target_name)

@@ -1,0 +1,128 @@
+"""`hiergcn models`, `settings` and `datasets`: the methods, the settings of each, and the named datasets.
+
+`hiergcn datasets get NAME` downloads one.
+"""
+
+from typing import Annotated, Any
+
+import typer
+
+from hiergcn.cli import options
+from hiergcn.cli.terminal import Command, Group, console, print_table
+from hiergcn.settings.registry import config_class, method_about, method_names, method_title
+
+TITLES = {"model": "Method", "train": "Training", "coarsen": "Coarsening"}
+WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
+
+app = typer.Typer(cls=Group, help="List the named datasets, or download one.", rich_markup_mode=None)
+
+
+def models() -> None:
+    """List the methods and what each does."""
+    only = {name: "" if config_class(name).predicts_numbers else " Classes only." for name in method_names()}
+    rows = [(name, method_about(name) + only[name]) for name in method_names()]
+    screen = console()
+    screen.print("--model auto tries several of these on your graph and combines those that validation supports.\n")
+    print_table(screen, ("model", "what it does"), rows, words=(0, 1), overflow="fold")
+    screen.print("\nSettings of one: hiergcn settings NAME", soft_wrap=True)
+
+
+def settings(
+    model: Annotated[
+        str, typer.Argument(help="A name that `hiergcn models` lists.", autocompletion=options.complete_model)
+    ],
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Show the values of this preset. [default: the method's own]",
+            autocompletion=options.complete_preset,
+        ),
+    ] = None,
+) -> None:
+    """List the settings of a method: values, default and meaning."""
+    from hiergcn.settings.settings import (
+        GROUPS,
+        default_preset,
+        method_of,
+        method_settings,
+        preset_names,
+        settings_for,
+        without_effect,
+    )
+
+    method = method_of(model, preset)
+    known, values = method_settings(method), settings_for(method, preset).values()
+
+    def shown_value(value: Any) -> str:
+        return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+    screen = console()
+    shown = preset or default_preset(method, None)
+    screen.print(f"{method_title(method)}: {method_about(method)}", soft_wrap=True)
+    presets = ", ".join(preset_names(method))
+    screen.print(f"Defaults are those of the preset {shown} (presets: {presets}).\n", soft_wrap=True)
+    for group in GROUPS:
+        rows = [
+            (about.name, shown_value(values[about.name]), about.values, about.about)
+            for about in known.values()
+            if about.group == group
+        ]
+        if rows and not without_effect(method, group):
+            columns = ("setting", "default", "values", "what it does")
+            print_table(screen, columns, rows, title=TITLES[group], words=(0, 1, 2, 3), overflow="fold")
+            screen.print()
+    screen.print(
+        f"For your own graph, hiergcn fit adapts some of them to it and says why (--verbose). Change one with "
+        f"--set NAME=VALUE, or in Python with NodeClassifier({model!r}, name=value).",
+        soft_wrap=True,
+    )
+
+
+@app.callback(invoke_without_command=True)
+def datasets(context: typer.Context) -> None:
+    """Print the table of datasets."""
+    if context.invoked_subcommand is not None:
+        return
+    from hiergcn.datasets import list_datasets
+
+    screen = console()
+    if not screen.is_terminal:
+        screen.width = WIDE
+    columns = ("name", "nodes", "edges", "features", "classes", "where")
+    found = list_datasets()
+    rows = []
+    for row in found:
+        sizes = (f"{size:,}" for size in (row.nodes, row.edges, row.features))
+        rows.append((row.name, *sizes, "a number" if row.target else f"{row.classes:,}", row.where))
+    print_table(screen, columns, rows, words=(0, 5), overflow="fold")
+    ways: dict[str, list[str]] = {}
+    for row in found:
+        if row.how:
+            ways.setdefault(row.how, []).append(row.name)
+    for how, absent in ways.items():
+        console().print(f"{', '.join(absent)}: {how}.")
+    if any(row.where == "generated" for row in found):
+        screen.print("\nCities of any size are generated: city-N, city-N-clustered. Licences of data:")
+    for credit in dict.fromkeys(row.credit for row in found if row.credit):
+        rows_of = [row for row in found if row.credit == credit]
+        names = ", ".join(row.name for row in rows_of if not row.target or all(one.target for one in rows_of))
+        screen.print(f"{names}: {credit}", soft_wrap=True, highlight=False)
+
+
+@app.command("get", cls=Command)
+def get(
+    name: Annotated[
+        str, typer.Argument(help="A name that `hiergcn datasets` lists.", autocompletion=options.complete_data)
+    ],
+) -> None:
+    """Download a dataset and check it; later commands find it by its name."""
+    from hiergcn.cli.progress import download_progress
+    from hiergcn.datasets import list_datasets, load_dataset
+
+    with download_progress(name) as on_bytes:
+        dataset = load_dataset(name, progress=on_bytes)
+    name, graph = dataset.name, dataset.graph
+    where = next((row.where for row in list_datasets() if row.name == name), "generated")
+    place = {"embedded": "in the package", "generated": "generated when it is needed"}.get(where, f"in {where}")
+    console().print(f"{name} is {place}: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges", soft_wrap=True)

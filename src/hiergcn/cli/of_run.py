@@ -1,0 +1,261 @@
+"""Commands on a finished run: `hiergcn predict`, `explain`, `suggest`, `export` and `report`.
+
+`suggest` also takes a graph, before any fit.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hiergcn.cli import options
+from hiergcn.cli.terminal import console, percent, print_table, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hiergcn.explanation.node import Explanation
+
+SHOWN_LETTERS = 40
+SHOWN = 8  # members of a hyper-node; the JSON file has more
+
+
+def predict(
+    run: options.Run,
+    edges: Annotated[
+        str | None,
+        typer.Argument(
+            help="A newer table of edges, or a whole graph in .npz or .graphml: the same nodes, or more. "
+            "[default: the run's own data]"
+        ),
+    ] = None,
+    nodes: Annotated[
+        str | None, typer.Argument(help="The matching table of nodes, with the columns used in training.")
+    ] = None,
+    out: options.OutTable = None,
+    device: options.Device = "auto",
+    spreadsheet_safe: options.SpreadsheetSafe = False,
+) -> None:
+    """Predict the class, or the number, of every node with the model of a run."""
+    options.check_target(out)
+    options.check_run(run)
+    options.check_device(device)
+
+    from hiergcn.files import DIGITS, write_csv
+    from hiergcn.run.predict import predictions_again, predictions_on
+    from hiergcn.run.run import Run
+    from hiergcn.run.source import Source, newer_graph
+
+    loaded = Run.load(run)
+    screen = console(stderr=True)  # stdout may hold the table
+    if edges is None:
+        frame = predictions_again(loaded, options.read_data(Source.of_run(loaded)).graph, device)
+        about = f", in agreement with {run / 'predictions.csv'}"
+    else:
+        graph = newer_graph(loaded, edges, nodes)
+        frame = predictions_on(loaded, graph, device)
+        about = f", {int((~frame['seen']).sum()):,} of them of nodes that the run did not have"
+        for note in graph.notes:
+            screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
+    digits = DIGITS if loaded.target.kind == "classes" else None  # numbers are rounded already
+    try:
+        write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe, digits=digits)
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = error.filename or "Standard output"
+        raise
+    where = "" if out is None else f", written to {out}"
+    screen.print(f"{len(frame):,} predictions{about}{where}", soft_wrap=True)
+
+
+def explain(
+    run: options.Run,
+    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node.")],
+    class_: Annotated[
+        str | None, typer.Option("--class", metavar="NAME", help="Class to explain. [default: the predicted one]")
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Nodes and features to show.")] = 10,
+    out: Annotated[Path | None, options.in_results("FILE", "A JSON file to write as well.")] = None,
+    device: options.Device = "auto",
+) -> None:
+    """Explain the prediction of a node."""
+    options.check_target(out)
+    options.check_run(run)
+    options.check_device(device)
+
+    from hiergcn.files import write_text
+    from hiergcn.run.predict import explain as explain_node
+    from hiergcn.run.run import Run
+    from hiergcn.run.source import Source
+
+    loaded = Run.load(run)
+    graph = options.read_data(Source.of_run(loaded)).graph
+    found = explain_node(loaded, graph, node, class_=class_, top=top, device=device)
+    _print_explanation(console(), found)
+    if out is not None:
+        write_text(out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
+
+
+def _print_explanation(out: "Console", found: "Explanation") -> None:
+    name, explained, predicted = (printable(text) for text in (found.id, found.explained, found.predicted))
+    if found.probability is None:
+        sentence, region = f"{explained} of {name} is predicted to be {predicted}.", "Interval"
+    else:
+        sentence, region = f"{name} is predicted to be {predicted}.", "Prediction set"
+        sentence += f" The probability of {explained} is {percent(found.probability)} %."
+    out.print(sentence, soft_wrap=True)
+    if found.set is not None and found.coverage is not None:
+        out.print(f"{region} of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
+    if found.methods:
+        cells = [(of.name, f"{100 * of.weight:.0f}", of.predicted, percent(of.probability)) for of in found.methods]
+        columns = ("method", "weight %", "predicts", f"{found.explained} %")
+        kept = 3 if found.probability is None else 4  # numbers have no probability
+        out.print()
+        print_table(out, columns[:kept], [row[:kept] for row in cells], title="Methods of the answer")
+    method = found.method
+    if found.methods:
+        uses = "" if found.by_labels else " that uses features"
+        method = f"Explained by {method}, the method with the largest weight{uses}"
+    digits = ".6g" if found.probability is None else "+.3f"
+    score, without = format(found.score, digits), format(found.without, digits)
+    if found.probability is None:
+        start = "the mean of the training values" if found.by_labels else "its prediction without any features"
+        said = f"{score} is predicted, and {start} is {without}. Contributions add up to the difference."
+    elif found.by_labels:
+        meaning = "its share of the labels nearby minus the mean over the classes"
+        said = f"the score of {explained} is {score}, {meaning}. Contributions add up to it."
+    else:
+        said = (
+            f"the score of {explained} is {score}, its logit minus the mean over the classes; without any features it "
+            f"is {without}. Contributions add up to the difference."
+        )
+    out.print(f"\n{method}: {said}")
+    digits = "+.4g" if found.probability is None else "+.3f"
+    last = max((number for number, share in enumerate(found.hops.values()) if share), default=0)
+    reached = list(found.hops.items())[: last + 1]  # those farther away contribute nothing
+    by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in reached]
+    nodes = [(one.id, "-" if one.hops is None else str(one.hops), format(one.share, digits)) for one in found.nodes]
+    features = [(one.name, format(one.share, digits)) for one in found.features]
+    tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = [
+        ("Contributions by distance", ("edges away", "contribution"), by_hops),
+        ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "contribution"), nodes),
+        ("Labels" if found.by_labels else "Features", ("feature", "contribution"), features),
+    ]
+    for title, names, rows in tables:
+        out.print()
+        print_table(out, names, rows, title=title, letters=SHOWN_LETTERS)
+    for group in found.hyper_nodes:
+        out.print()
+        share = format(group.share, digits)
+        out.print(f"Level {group.level}: a hyper-node of {group.size:,} nodes, contribution {share}")
+        out.print(f"  labels given: {_counts(group.given)}; predicted: {_counts(group.predicted)}", soft_wrap=True)
+        listed = ", ".join(printable(name)[:SHOWN_LETTERS] for name in group.members[:SHOWN])
+        more = f" and {group.size - SHOWN:,} more" if group.size > SHOWN else ""
+        out.print(f"  members: {listed}{more}", soft_wrap=True)
+
+
+def _counts(classes: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {printable(name)}" for name, count in list(classes.items())[:SHOWN]) or "none"
+
+
+def suggest(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A folder that `hiergcn fit` wrote; or a table of edges, a whole graph, or a dataset.",
+            autocompletion=options.complete_data,
+        ),
+    ],
+    nodes: options.Nodes = None,
+    budget: Annotated[int, typer.Option(metavar="N", min=1, help="Number of nodes to suggest.")] = 20,
+    label: options.Label = None,
+    target: options.Target = None,
+    id_: options.Id = None,
+    weight: options.Weight = None,
+    drop: options.Drop = None,
+    unknown: options.Unknown = None,
+    delimiter: options.Delimiter = None,
+    labels: options.Labels = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="For the random draws.")] = 0,
+    out: options.OutTable = None,
+    spreadsheet_safe: options.SpreadsheetSafe = False,
+) -> None:
+    """Suggest which nodes to label next; fill in the labels and give the file to `fit --labels`."""
+    options.check_target(out)
+
+    from hiergcn.files import write_csv
+    from hiergcn.run.source import Source
+
+    if Path(data).is_dir() or data.endswith("/"):
+        from hiergcn.advise.suggest import suggest as suggest_nodes
+        from hiergcn.run.predict import training_graph
+        from hiergcn.run.run import Run
+
+        run = Run.load(Path(data))
+        confidence = run.table.get("confidence")  # numbers have none
+        graph = training_graph(run, options.read_data(Source.of_run(run)).graph)
+        frame = suggest_nodes(
+            graph, budget, confidence=None if confidence is None else confidence.to_numpy(), seed=seed
+        )
+    else:
+        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or (), target)
+        graph = options.read_data(source).graph  # a wrong column is found before torch is imported
+
+        from hiergcn.advise.suggest import suggest as suggest_nodes
+
+        for note in graph.notes:
+            console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
+        frame = suggest_nodes(graph, budget, seed=seed)
+    write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
+    where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"
+    console(stderr=True).print(f"{len(frame):,} nodes to label{where}", soft_wrap=True)  # stdout may hold the table
+
+
+def export(
+    run: options.Run,
+    onnx: Annotated[
+        Path, typer.Option(metavar="FILE", help="The .onnx file to write; its inputs go to an .npz beside it.")
+    ],
+) -> None:
+    """Export the networks of a run, after propagation, as ONNX."""
+    options.check_target(onnx)
+    options.check_run(run)
+    typer.echo(f"Exporting {run}")
+
+    from hiergcn.run.onnx import export_onnx, largest_difference
+    from hiergcn.run.run import Run
+    from hiergcn.run.source import Source
+
+    loaded = Run.load(run)
+    exported = export_onnx(loaded, options.read_data(Source.of_run(loaded)).graph, onnx)
+    screen = console()
+    sizes = ", ".join(f"{name} {' × '.join(f'{n:,}' for n in shape)}" for name, shape in exported.shapes.items())
+    graph = "for any nodes" if exported.any_nodes else "with the graph inside, for these nodes in this order"
+    screen.print(f"Network: {exported.model}, {graph}; it gives {exported.output}", soft_wrap=True)
+    screen.print(f"Inputs:  {exported.inputs} ({sizes}; ids and class_names)", soft_wrap=True)
+    difference = largest_difference(exported, loaded)
+    if difference is not None:
+        screen.print(f"The largest difference from the run's own {exported.output} is {difference:.1g}.")
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` or `hiergcn compare` wrote.")],
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Write the report of a run or a comparison again."""
+    if (run / "comparison.json").is_file():
+        from hiergcn.comparison.comparison_page import write_comparison_page
+
+        page = write_comparison_page(run)
+    else:
+        from hiergcn.run.run import Run
+
+        page = Run.load(run).write_page()
+    console().print(f"Report: {page}", soft_wrap=True)
+    if open_:
+        import webbrowser
+
+        webbrowser.open(page.resolve().as_uri())
