@@ -1,4 +1,4 @@
-"""A short form of the fault campaign, `python tests/faults.py`.
+"""A short form of the fault campaign, `python scripts/faults.py`.
 
 Signals and full disks are also in `cli/test_cli_interrupt.py` and `cli/test_cli_full_disk.py`.
 """

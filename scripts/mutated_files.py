@@ -99,7 +99,7 @@ def write_sound_files(folder: Path) -> None:
 def make_judge(seed: int, sound: Path, kept: Path) -> Work:
     """Return the work of a warm process: damage a file by the number of the case, and judge what comes of it."""
 
-    def judge(send: Send, number: int) -> Judgement:
+    def judge(_: Send, number: int) -> Judgement:
         rng = random.Random(f"{seed} {number}")
         folder = kept / f"case-{number}"
         folder.mkdir()

@@ -1,6 +1,6 @@
 """The fault campaign: commands that are killed, run out of disk or memory, or get damaged files.
 
-    python tests/faults.py --kills 50 --stops 20 --disks 20 --memory 10 --files 500
+    python scripts/faults.py --kills 50 --stops 20 --disks 20 --memory 10 --files 500
 
 No fault may cause a traceback, a hang, or a process that outlives its parent, nor lose what a command said was done.
 Every error must be one sentence. What went wrong is printed and the exit code is 1. Needs Linux; full disks are small
