@@ -1,13 +1,11 @@
 """Estimated time and memory of a fit."""
 
 import time
-from typing import Any
 
 import pytest
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
-from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.run.fit import draw_split
@@ -39,15 +37,7 @@ def test_a_small_graph_is_its_own_trial() -> None:
     assert estimate.memory > 0
 
 
-def test_the_graph_is_coarsened_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[int] = []
-
-    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
-        calls.append(levels)
-        return coarsen(adjacency, levels, config)
-
-    monkeypatch.setattr("hiergcn.train.trainer.coarsen", counted)
-    monkeypatch.setattr("hiergcn.choose.adapt.coarsen", counted)
+def test_the_graph_is_coarsened_once(coarsenings: list[int]) -> None:
     graph = planted_graph(80, seed=0)
     estimate_fit(graph, draw_split(graph))
-    assert len(calls) == 1
+    assert len(coarsenings) == 1

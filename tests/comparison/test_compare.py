@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.comparison.compare import (
     CompareEvent,
     Comparison,
@@ -186,20 +185,10 @@ def test_a_method_is_handed_over_before_it_is_reported(graph: Graph, own: Split)
 
 
 @pytest.mark.usefixtures("one_process")
-def test_settings_are_chosen_and_the_graph_coarsened_once(
-    graph: Graph, own: Split, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[int] = []
-
-    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
-        calls.append(levels)
-        return coarsen(adjacency, levels, config)
-
-    monkeypatch.setattr("hiergcn.train.trainer.coarsen", counted)
-    monkeypatch.setattr("hiergcn.choose.adapt.coarsen", counted)
+def test_settings_are_chosen_and_the_graph_coarsened_once(graph: Graph, own: Split, coarsenings: list[int]) -> None:
     changes = {"epochs": 2}
     found = compare(graph, own, ["hgcn", "hgcn-plus", "hgcn:paper"], (0,), changes=changes, device="cpu")
-    assert len(calls) == 1
+    assert len(coarsenings) == 1
     adapted = [choose_settings(graph, own, name, changes=changes).settings for name in ("hgcn", "hgcn-plus")]
     expected = [*adapted, settings_for("hgcn", "paper").override(changes)]
     assert [run.settings for run in found.runs] == expected

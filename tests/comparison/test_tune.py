@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.comparison.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
@@ -187,20 +186,10 @@ def test_importance_needs_some_trials(graph: Graph, split: Split, base: Settings
     assert sum(tuning.importance.values()) == pytest.approx(1.0)
 
 
-def test_the_graph_is_coarsened_once(
-    graph: Graph, split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_graph_is_coarsened_once(graph: Graph, split: Split, tmp_path: Path, coarsenings: list[int]) -> None:
     """Search space, settings for the graph and every trial share one hierarchy."""
-    calls: list[int] = []
-
-    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
-        calls.append(levels)
-        return coarsen(adjacency, levels, config)
-
-    monkeypatch.setattr("hiergcn.train.trainer.coarsen", counted)
-    monkeypatch.setattr("hiergcn.choose.adapt.coarsen", counted)
     tuning = tune(graph, split, tmp_path, changes={"epochs": 2}, trials=2, seeds=[0], device="cpu")
-    assert calls == [MOST_LEVELS]
+    assert coarsenings == [MOST_LEVELS]
     expected = choose_settings(graph, split, changes={"epochs": 2}).settings
     assert tuning.base == expected
 

@@ -14,11 +14,3 @@ def published() -> Path:
     if not (folder / "planetoid" / "ind.cora.graph").exists():
         pytest.skip("needs the published files: set HIERGCN_DATA to a folder with planetoid, nell and more")
     return folder
-
-
-@pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with no data at hand: an empty cache, which is returned, and no data folder."""
-    monkeypatch.delenv("HIERGCN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "hiergcn"

@@ -40,19 +40,6 @@ def paper(**changes: Any) -> Settings:
     return settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5} | changes)
 
 
-@pytest.fixture
-def coarsenings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The levels of each call of `coarsen`."""
-    calls: list[int] = []
-
-    def counted(adjacency: Any, levels: int, config: CoarsenConfig) -> Hierarchy:
-        calls.append(levels)
-        return coarsen(adjacency, levels, config)
-
-    monkeypatch.setattr(trainer_module, "coarsen", counted)
-    return calls
-
-
 def same(one: Hierarchy, other: Hierarchy) -> bool:
     return (
         one.requested == other.requested
