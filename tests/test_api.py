@@ -39,6 +39,8 @@ def test_functions_and_configs_are_found_by_completion() -> None:
         assert callable(function)
         first = next(iter(inspect.signature(function).parameters))
         assert first in ("data", "graph", "run", "path")
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = hiergcn.nonsense
 
 
 def test_a_graph_is_coarsened(graph: Graph) -> None:

@@ -404,29 +404,10 @@ def test_labels_spread_to_new_nodes(method: str, graph: Graph, tmp_path: Path) -
     assert (table["predicted"][:10] == "a").mean() >= 0.8
 
 
-def test_explanation_of_a_mixed_answer(run: Run, graph: Graph) -> None:
+def test_an_explanation_says_what_each_method_says(run: Run, mixed: Run, graph: Graph) -> None:
     found = explain(run, graph, "node 7", device="cpu")
     assert found.predicted == run.table["predicted"][7]
     assert found.nodes
-
-
-@pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
-def test_labels_alone_are_explained_by_labelled_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
-    split = draw_split(graph)
-    fit(graph, split, model=method, device="cpu").write(tmp_path / "run")
-    found = explain(Run.load(tmp_path / "run"), graph, "node 7", device="cpu", top=1000)
-    assert found.by_labels
-    assert found.probability is not None
-    assert found.score == pytest.approx(found.probability - 1 / 4, abs=1e-4)
-    assert sum(one.share for one in found.nodes) == pytest.approx(found.score)
-    assert {one.id for one in found.nodes} <= set(graph.ids[split.train])
-    assert {one.name for one in found.features} <= {f"labels nearby: {name}" for name in "abcd"}
-
-
-def test_an_explanation_says_what_each_method_says(mixed: Run, graph: Graph, tmp_path: Path) -> None:
-    mixed.write(tmp_path / "run")
-    run = Run.load(tmp_path / "run")
-    found = explain(run, graph, "node 7", device="cpu")
     assert {one.name for one in found.methods} == {member.name for member in mixed.members}
     assert sum(one.weight for one in found.methods) == pytest.approx(1.0)
     assert sum(one.weight * (one.probability or 0.0) for one in found.methods) == pytest.approx(

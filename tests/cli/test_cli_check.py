@@ -40,20 +40,10 @@ def test_graph_that_is_large_across(command: Command, own_files: Path) -> None:
 
 
 def test_unusable_files_are_refused(command: Command, own_files: Path) -> None:
-    nodes = pd.read_csv(own_files / "nodes.csv")
-    for change, words in (
-        (nodes.assign(topic="only"), "'only'"),
-        (nodes.assign(size=[f"{k} kg" for k in range(len(nodes))]), "numbers with units, such as '0 kg'"),
-        (nodes.assign(split="tset"), "train, validation, test or nothing"),
-    ):
-        change.to_csv(own_files / "nodes.csv", index=False)
-        outcome = command("check", *CSV, "--no-estimate")
-        assert outcome.code == 2
-        assert words in outcome.err
-        assert "would work" not in outcome.out
     no_labels = command("check", "edges.csv", "--no-estimate")
     assert no_labels.code == 2
     assert "edges.csv has edges and no labels" in no_labels.err
+    assert "would work" not in no_labels.out
     assert command("check", "cora").code == 2
 
 
@@ -74,48 +64,17 @@ def test_fit_uses_dropped_and_split_columns(command: Command, own_files: Path) -
     assert command("predict", "run").code == 0
 
 
-def test_files_without_features_and_with_formulas_as_names(command: Command, own_files: Path) -> None:
-    nodes = pd.read_csv(own_files / "nodes.csv", keep_default_na=False)[["paper", "topic"]]
-    edges = pd.read_csv(own_files / "edges.csv")
-    nodes["paper"] = "=" + nodes["paper"]
-    nodes["topic"] = nodes["topic"].replace({"007": "@SUM(A1)"})
-    nodes.to_csv(own_files / "nodes.csv", index=False)
-    ("=" + edges).to_csv(own_files / "edges.csv", index=False)
-    outcome = command("fit", *CSV, *FEW_EPOCHS, "--out", "run")
-    assert outcome.code == 0, outcome.err
-    assert "the nodes have no features" in " ".join(outcome.out.split())
-    rows = (own_files / "run" / "predictions.csv").read_text().splitlines()[1:]
-    assert all(row.startswith("=node") for row in rows)
-    assert any(",@SUM(A1)," in row for row in rows)
-    again = command("predict", "run")
-    assert again.code == 0, again.err
-
-
-@pytest.mark.parametrize(
-    ("verb", "content", "words"),
-    [
-        ("check", b"PK\x03\x04 workbook", "Excel"),
-        ("fit", b"source,target\na,\xe9\n", "line 2"),
-        ("check", b"source,target\na,b\nb,\n", "row 3, column 'target'"),
-        ("fit", b"", "empty"),
-    ],
-)
-def test_broken_files_through_the_installed_command(tmp_path: Path, verb: str, content: bytes, words: str) -> None:
+def test_broken_files_through_the_installed_command(tmp_path: Path) -> None:
     program = shutil.which("hiergcn", path=str(Path(sys.executable).parent))
     if program is None:
         pytest.skip("the command is not installed beside this Python")
-    (tmp_path / "edges.csv").write_bytes(content)
+    (tmp_path / "edges.csv").write_text("source,target\na,b\nb,\n")
     (tmp_path / "nodes.csv").write_text("id,label\na,x\nb,y\n")
     done = subprocess.run(
-        [program, verb, "edges.csv", "nodes.csv"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
+        [program, "check", "edges.csv", "nodes.csv"], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 2
-    assert words in done.stderr
+    assert "row 3, column 'target'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["edges.csv", "nodes.csv"]

@@ -71,14 +71,6 @@ def test_check_shows_the_target(command: Command, numbers: Path) -> None:
         assert words in outcome.out
 
 
-def test_numbers_as_labels_are_asked_about(command: Command, numbers: Path) -> None:
-    pd.read_csv("nodes.csv").rename(columns={"price": "label"}).to_csv("nodes.csv", index=False)
-    for name in ("fit", "check"):
-        outcome = command(name, "edges.csv", "nodes.csv")
-        assert outcome.code == 2
-        assert "give --target label if the number is to be predicted, or --label label" in outcome.err
-
-
 def test_further_values_and_what_takes_classes_only(command: Command, numbers: Path) -> None:
     pd.DataFrame({"id": [0, 3, 6], "label": ["99.5", "", "-1"]}).to_csv("more.csv", index=False)
     quick = ("--model", "constant", "--no-baselines", "--seeds", 1)

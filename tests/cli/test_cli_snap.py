@@ -38,21 +38,3 @@ def test_check_fit_and_predict(command: Command, snap_files: Path) -> None:
     assert command("predict", "run", "--out", "again.csv").code == 0
     assert command("predict", "run", "email.txt.gz", "departments.txt.gz", "--out", "newer.csv").code == 0
     assert np.array_equal(pd.read_csv("again.csv")["predicted"], pd.read_csv("newer.csv")["predicted"])
-
-
-def test_coarsen(command: Command, snap_files: Path) -> None:
-    outcome = command("coarsen", "email.txt.gz", "--levels", 2, "--out", "levels.csv")
-    assert outcome.code == 0, outcome.err
-    assert "email, coarsened by hgcn" in outcome.out
-    assert sorted(pd.read_csv("levels.csv")["node"].unique()) == list(range(N))
-
-
-def test_a_broken_row_is_named_by_its_line(command: Command, snap_files: Path) -> None:
-    for verb in ("check", "fit", "coarsen"):
-        (snap_files / "broken.txt").write_text("# one\n# two\n0 1\n# three\n1 2 3\n")
-        outcome = command(verb, "broken.txt")
-        assert outcome.code == 2
-        assert "broken.txt cannot be read as a table: row 5 has 3 fields instead of 2" in outcome.err
-    (snap_files / "cut.txt.gz").write_bytes((snap_files / "email.txt.gz").read_bytes()[:-30])
-    outcome = command("coarsen", "cut.txt.gz")
-    assert (outcome.code, "cut.txt.gz is a damaged gzip file" in outcome.err) == (2, True)

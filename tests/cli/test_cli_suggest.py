@@ -55,8 +55,3 @@ def test_labels_for_edges_alone(command: Command, own_files: Path) -> None:
     (own_files / "one.csv").write_text("id,label\nnode 1,a\nnode 2,a\n")
     outcome = command("fit", "edges.csv", "--labels", "one.csv", "--out", "other")
     assert (outcome.code, "give two classes or more" in outcome.err) == (2, True)
-
-
-def test_a_dataset_has_nothing_to_suggest(command: Command) -> None:
-    outcome = command("suggest", "activsg2000")
-    assert (outcome.code, "has a label already" in outcome.err) == (2, True)

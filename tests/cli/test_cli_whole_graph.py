@@ -26,6 +26,10 @@ def test_fit_and_predict(command: Command, graph: Graph, name: str) -> None:
     written = pd.read_csv("run/predictions.csv")
     assert written["id"].tolist() == graph.ids.tolist()
     assert command("predict", "run").code == 0
+    assert command("coarsen", name).code == 0
+    checked = command("check", name, "--no-estimate").out
+    assert "90 nodes" in checked
+    assert checked.rstrip().endswith("A fit would work.")
 
 
 def test_predict_on_a_newer_file(command: Command, graph: Graph) -> None:
@@ -39,19 +43,6 @@ def test_predict_on_a_newer_file(command: Command, graph: Graph) -> None:
     other = command("predict", "run", "bare.npz")
     assert other.code == 2
     assert "trained on 16 features and bare.npz has 0; give the same columns" in other.err
-
-
-def test_check(command: Command, graph: Graph) -> None:
-    graph.to_npz("graph.npz")
-    outcome = command("check", "graph.npz", "--no-estimate")
-    assert outcome.code == 0, outcome.err
-    assert "90 nodes" in outcome.out
-    assert outcome.out.rstrip().endswith("A fit would work.")
-
-
-def test_coarsen(command: Command, graph: Graph) -> None:
-    graph.to_graphml("graph.graphml")
-    assert command("coarsen", "graph.graphml").code == 0
 
 
 @pytest.mark.parametrize(

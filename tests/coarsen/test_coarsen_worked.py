@@ -151,14 +151,3 @@ class TestIsolatedNodes:
 
     def test_a_loop_that_counts_makes_a_neighbour(self) -> None:
         assert groups(self.graph, isolated="merge", loops_are_neighbours=True) == [0, 1, 0, 1, 2, 0]
-
-
-def test_equivalence_ignores_edge_weights() -> None:
-    assert groups(graph_of(4, [(0, 1, 1), (0, 2, 5), (0, 3, 7)])) == [0, 1, 1, 1]
-
-
-def test_edges_add_up() -> None:
-    # Two pairs with four edges between them, which become one.
-    edges: list[Edge] = [(0, 1, 10), (2, 3, 10), (0, 2, 0.5), (0, 3, 0.25), (1, 2, 0.125), (1, 3, 1)]
-    coarse = coarsen(graph_of(4, edges), 1).levels[1]
-    assert coarse.adjacency.toarray().tolist() == [[20, 1.875], [1.875, 20]]

@@ -1,9 +1,5 @@
 """The classifiers: fit, predict, save and load."""
 
-import subprocess
-import sys
-from importlib import import_module
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-import hiergcn
 from hiergcn import Graph, HGCNClassifier, InputError, NodeClassifier
 from hiergcn.datasets import planted_graph
 from hiergcn.estimator import NotFittedError
@@ -104,16 +97,6 @@ def test_settings_are_adapted_unless_a_preset_is_named(graph: Graph) -> None:
     assert (network.settings_.preset, network.settings_.model.output_relu) == ("adapted", False)
 
 
-def test_a_graph_without_features(graph: Graph, tmp_path: Path) -> None:
-    bare = Graph.from_scipy(graph.adjacency, None, graph.labels, class_names=graph.class_names)
-    classifier = HGCNClassifier(**QUICK).fit(bare)
-    np.testing.assert_allclose(classifier.predict_proba(bare), classifier.predict_proba(), rtol=1e-4)
-    assert any("no features" in note for note in classifier.result_.notes)
-    classifier.save(tmp_path / "run")
-    loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
-    np.testing.assert_allclose(loaded.predict_proba(bare), classifier.predict_proba(), rtol=1e-4)
-
-
 def test_parameters() -> None:
     classifier = HGCNClassifier(levels=2, seed=5)
     assert classifier.get_params() == {
@@ -141,38 +124,15 @@ def test_parameters() -> None:
     assert sibling.get_params()["model"] == "mlp"
 
 
-def test_a_clone_is_unfitted_and_learns_the_same(graph: Graph, classifier: HGCNClassifier) -> None:
-    copy = clone(classifier)
-    assert copy.get_params() == classifier.get_params()
-    check_is_fitted(classifier)
-    with pytest.raises(SklearnNotFittedError):
-        check_is_fitted(copy)
-    assert np.array_equal(copy.fit(graph).predict_proba(), classifier.predict_proba())
-
-
 def test_embedding_is_the_input_of_the_output_layer(graph: Graph, classifier: HGCNClassifier) -> None:
     embedding = classifier.embedding_
     assert embedding is not None
     assert embedding.shape == (150, 8)
+    assert classifier.embedding_ is embedding  # computed once
     weights = classifier.result_.weights
     logits = embedding @ weights["second"].numpy() + weights["second_bias"].numpy()
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)
-
-
-def test_embedding_of_hgcn(graph: Graph) -> None:
-    classifier = HGCNClassifier(model="hgcn", levels=2, hidden=8, epochs=10, device="cpu").fit(graph)
-    embedding = classifier.embedding_
-    assert embedding is not None
-    assert embedding.shape == (150, 8)
-    assert classifier.embedding_ is embedding  # computed once
-    theta = classifier.result_.weights["output.theta"].numpy()
-    A = graph.adjacency.toarray() + np.eye(150)
-    root = 1 / np.sqrt(A.sum(axis=1))
-    logits = (root[:, None] * A * root) @ embedding @ theta
-    expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)
-    np.testing.assert_allclose(classifier.embed(graph), embedding)
 
 
 def test_embedding_of_loaded_and_of_flat_models(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
@@ -217,31 +177,6 @@ def test_a_loaded_classifier_has_the_parameters_of_the_saved_one(
     HGCNClassifier(model=model, preset=preset, levels=1, epochs=2, device="cpu").fit(graph).save(tmp_path / "run")
     loaded = HGCNClassifier.load(tmp_path / "run", device="cpu")
     assert (loaded.model, loaded.preset) == (model, preset)
-
-
-def test_the_commands_take_a_saved_folder(graph: Graph, classifier: HGCNClassifier, tmp_path: Path) -> None:
-    """The folder is the same as that of `hiergcn fit`, page included, and holds the graph that came from no file."""
-    classifier.save(tmp_path / "run")
-    page = tmp_path / "run" / "report.html"
-    assert "HGCNClassifier(" in page.read_text(encoding="utf-8")
-    page.unlink()
-    for words in (["predict", "run"], ["explain", "run", "--node", str(graph.ids[3])], ["report", "run"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "hiergcn", *words], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        if words[0] == "predict":
-            table = pd.read_csv(StringIO(done.stdout), dtype=str)
-            assert table["predicted"].tolist() == classifier.predict().tolist()
-    assert page.is_file()
-
-
-def test_public_names() -> None:
-    assert set(hiergcn.__all__) <= set(dir(hiergcn))
-    for name, home in hiergcn._HOME.items():
-        assert getattr(hiergcn, name) is getattr(import_module(home), name)
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = hiergcn.nonsense
 
 
 def test_suggestions_of_a_fitted_and_of_a_loaded_classifier(

@@ -35,16 +35,10 @@ def test_an_experiment_is_run_once_and_its_page_written(command: Command, folder
     assert again.code == 0
     assert "0 runs done" in again.out
     assert "2 were done before" in again.out
+    assert "2 runs done" in command(*words, "--again").out
     made = command("reproduce", "page", "--quick", "--store", page / "runs.json.gz", "--out", "again")
     assert made.code == 0, made.err
     assert (folder / "again" / "paper" / "README.md").read_bytes() == (page / "paper" / "README.md").read_bytes()
-
-
-def test_again_runs_what_is_done(command: Command) -> None:
-    words = ("reproduce", "figure-coarsening", "--quick", "--workers", 1, "--device", "cpu")
-    assert "1 runs done" in command(*words).out
-    assert "0 runs done" in command(*words).out
-    assert "1 runs done" in command(*words, "--again").out
 
 
 def test_bad_arguments_are_refused_before_any_work(command: Command, folder: Path) -> None:

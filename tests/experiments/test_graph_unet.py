@@ -1,6 +1,5 @@
 """Graph U-Net against PyG's own layers with the same weights."""
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,10 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.pyg import Edges
 from hiergcn.model.method import Method
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn_experiments.methods.graph_unet import GraphUNet, GraphUNetConfig, GraphUNetMethod
+from hiergcn_experiments.methods.graph_unet import GraphUNetConfig, GraphUNetMethod
 
 N, F, CLASSES = 40, 7, 3
 CPU = torch.device("cpu")
@@ -74,9 +71,3 @@ def test_graph_unet_on_a_small_graph_keeps_a_share(task: Task, layers: Any) -> N
 def test_l2_penalty_is_on_every_parameter(task: Task, layers: Any) -> None:
     model, _ = built(GraphUNetMethod(GraphUNetConfig()), task)
     assert {id(one) for one in model.regularised()} == {id(one) for one in model.parameters()}
-
-
-def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
-    with pytest.raises(MissingPackageError, match=r"pip install torch_geometric"):
-        GraphUNet(Edges.of(sp.csr_array((2, 2)), CPU), F, 2, GraphUNetConfig(), torch.Generator())

@@ -9,7 +9,7 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn_experiments.experiment import Scope
 from hiergcn_experiments.page import Table
-from hiergcn_experiments.store import Record, latest
+from hiergcn_experiments.store import Record
 from hiergcn_experiments.studies import labels, named_experiments, write_pages
 from hiergcn_experiments.studies.labels import (
     AUTO,
@@ -72,12 +72,6 @@ def test_draws_are_paired(results: list[Record]) -> None:
     lead = curves_of_tasks(results, LINEAR)[0].lead("suggest", "random", 5)
     assert lead.units == 3
     assert lead.mean == pytest.approx(0.06)
-
-
-def test_the_latest_of_two_runs_counts(results: list[Record]) -> None:
-    later = record(AUTO, {"task": "cora", "draw": 0, "time_limit": 9.0}, accuracies(0.1, 0.9), "2026-02-01")
-    (kept,) = [one for one in latest([later, *results]) if one.key["name"] == AUTO]
-    assert kept is later
 
 
 def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:

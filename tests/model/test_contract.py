@@ -179,8 +179,13 @@ def test_refuses_a_split_that_cannot_train(method: str) -> None:
 
 
 def nonsense() -> list[Any]:
-    """Return an invalid value for each setting of each method."""
-    cases = []
+    """Return an invalid value for each setting of each method, and values just beyond a limit."""
+    cases = [
+        *(pytest.param("grand", *pair) for pair in (("passes", 0), ("drop_node", 1.0), ("temperature", 0.0))),
+        *(pytest.param("hgcn", *pair) for pair in (("hidden", 0), ("hidden", 2.5), ("dropout", 1.0))),
+        *(pytest.param("hgcn-plus", *pair) for pair in (("share", 1.2), ("scale", 0.0), ("prediction_balance", 1.5))),
+        pytest.param("hgcn-plus", "first_level", 5),
+    ]
     for method in method_names():
         kinds = get_type_hints(config_class(method))
         for field in fields(config_class(method)):

@@ -189,19 +189,3 @@ def test_memory_is_planned_for_all_networks(graph: Graph, preset: str) -> None:
     settings = settings_for("hgcn", preset)
     one, four = (plan_memory(graph, settings.override({"networks": n})) for n in (1, 4))
     assert four.kept == 4 * one.kept
-
-
-def test_several_predict_better_than_one() -> None:
-    """On a hard graph, over six seeds: the mean of five networks is right more often than one of them."""
-    hard = planted_graph(300, classes=6, homophily=0.6, seed=5)
-    split = Split.random(hard.truth, per_class=3, validation=60, seed=0)
-    settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 40})
-    one, five = (fit(hard, split, settings.override({"networks": n}), range(6), device="cpu").test for n in (1, 5))
-    assert one is not None
-    assert five is not None
-    assert five.accuracy.values.mean() > one.accuracy.values.mean()
-
-
-def test_no_network_is_refused() -> None:
-    with pytest.raises(InputError, match="networks is 0"):
-        plus(networks=0)

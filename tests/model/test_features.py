@@ -13,7 +13,6 @@ from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.run.fit import fit
-from hiergcn.settings.fields import SCALINGS
 from hiergcn.settings.methods import MLPConfig
 from hiergcn.settings.settings import settings_for
 
@@ -74,8 +73,3 @@ def test_degrees_stand_in_place_of_features() -> None:
     assert torch.equal(found, other)
     degree = np.log1p(np.diff(graph.adjacency.indptr))
     np.testing.assert_allclose(found[:, 0], (degree - degree.mean()) / degree.std(), rtol=1e-4)
-
-
-def test_standard_is_a_scaling() -> None:
-    assert "standard" in SCALINGS
-    assert settings_for("gcn").override({"scaling": "standard"}).model.scaling == "standard"

@@ -241,13 +241,6 @@ def test_gradients_agree_with_finite_differences(
         assert float((parameter.grad * direction).sum()) == pytest.approx(numeric, rel=1e-4, abs=1e-8), name
 
 
-def test_l2_penalty_is_on_theta_and_phi_alone(adjacency: sp.csr_array) -> None:
-    model = network(coarsen(adjacency, 2), OWN)
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
-    penalised = {names[id(parameter)].rpartition(".")[2] for parameter in model.regularised()}
-    assert penalised == {"theta", "phi"}
-
-
 def test_no_levels_is_a_graph_convolution_of_pyg(adjacency: sp.csr_array, features: np.ndarray) -> None:
     gcn = pytest.importorskip("torch_geometric.nn").GCNConv(6, 3, bias=False)
     model = network(coarsen(adjacency, 0), HGCNConfig(levels=0))
@@ -258,26 +251,6 @@ def test_no_levels_is_a_graph_convolution_of_pyg(adjacency: sp.csr_array, featur
     X = torch.from_numpy(features)
     theirs = torch.relu(gcn(X, edges, torch.from_numpy(coo.data).float()))
     torch.testing.assert_close(model(X), theirs)
-
-
-def test_without_coarsening_each_layer_is_pygs(adjacency: sp.csr_array, features: np.ndarray) -> None:
-    """One channel, no node weights, levels all the input graph: a stack of PyG's layers with short-cuts."""
-    conv = pytest.importorskip("torch_geometric.nn").GCNConv
-    config = HGCNConfig(levels=1, hidden=5, channels=1, weight_embedding=0, coarsening=False, output_relu=False)
-    model = network(coarsen(adjacency, 1), config)
-    thetas = [layer.theta for layer in layers_of(model)]
-    layers = []
-    for theta in thetas:
-        layer = conv(theta.shape[0], theta.shape[1], bias=False)
-        with torch.no_grad():
-            layer.lin.weight.copy_(theta.T)
-        layers.append(layer)
-    coo = adjacency.tocoo()
-    edges, weights = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), torch.from_numpy(coo.data).float()
-    X = torch.from_numpy(features)
-    first = torch.relu(layers[0](X, edges, weights))
-    second = torch.relu(layers[1](first, edges, weights)) + first
-    torch.testing.assert_close(model(X), layers[2](second, edges, weights))
 
 
 def test_dropout_draws_from_the_given_generator_alone(adjacency: sp.csr_array, features: np.ndarray) -> None:
@@ -297,21 +270,3 @@ def test_embedding_is_the_input_of_the_output_layer(adjacency: sp.csr_array, fea
     H = model.embed(torch.from_numpy(features))
     assert H.shape == (14, 5)
     torch.testing.assert_close(model.output(model.hierarchy.levels[0], H), model(torch.from_numpy(features)))
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "sentence"),
-    [
-        ("levels", -1, "levels is -1"),
-        ("hidden", 0, "hidden is 0"),
-        ("hidden", 2.5, "hidden is 2.5"),
-        ("dropout", 1.0, "dropout is 1.0"),
-        ("dropout", float("nan"), "dropout is nan"),
-        ("pooling", "max", "give sum, mean or l2"),
-        ("channel_mix", "never", "after_relu or before_relu"),
-        ("scaling", "huge", "scaling is 'huge'"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(setting: str, value: object, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        HGCNConfig(**{setting: value})  # type: ignore[arg-type]

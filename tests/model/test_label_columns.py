@@ -59,13 +59,6 @@ def test_columns_are_added_after_rows_are_scaled(graph: Graph, split: Split) -> 
     np.testing.assert_allclose(found[:, 16:].sum(axis=1), 1.0, rtol=1e-4)
 
 
-def test_standardised_inputs_are_standardised_with_their_columns(graph: Graph, split: Split) -> None:
-    found = inputs(graph, split, "standard")
-    assert found.shape == (90, 20)
-    np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-4)
-    np.testing.assert_allclose(found.std(axis=0), 1.0, rtol=1e-4)
-
-
 def test_a_graph_without_features_gets_the_columns_alone(graph: Graph, split: Split) -> None:
     bare = replace(graph, features=None)
     np.testing.assert_array_equal(inputs(bare, split), harmonic_columns(Task.of(bare, split)))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import torch
 from scipy.sparse.csgraph import dijkstra
 
@@ -30,12 +29,6 @@ def test_hops_are_those_to_the_nearest_other_label() -> None:
             others = nodes[(labels == label) & (nodes != node)]
             expected[node, label] = hops[node, others].min(initial=np.inf)
     np.testing.assert_array_equal(hops_to_classes(graph.adjacency, nodes, labels, 10), expected)
-
-
-def test_a_label_alone_in_its_component_is_not_near_itself() -> None:
-    pairs = sp.csr_array(sp.kron(sp.eye_array(2), np.array([[0.0, 1.0], [1.0, 0.0]])))
-    hops = hops_to_classes(pairs, np.array([0, 3]), np.array([0, 1]), 2)
-    np.testing.assert_array_equal(hops, [[np.inf, np.inf], [1, np.inf], [np.inf, 1], [np.inf, np.inf]])
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from hiergcn.coarsening.diffusion import Diffusion, folds
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.target import Scale
 from hiergcn.graph.task import Task
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.inputs import build_method
@@ -176,7 +175,3 @@ def test_the_unit_of_the_numbers_does_not_matter() -> None:
     settings = settings_for("gcn").override({"epochs": 5, "scaling": "standard"})
     one, other = (fit(some, split(), settings, device="cpu") for some in (graph, scaled))
     np.testing.assert_allclose(other.probabilities, 1e6 + 50.0 * one.probabilities, atol=1e-3)
-
-
-def test_scale_of_equal_values() -> None:
-    assert Scale.from_values(np.array([3.0, 3.0])) == Scale(3.0, 1.0)

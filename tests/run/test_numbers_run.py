@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from hiergcn.datasets.planted import planted_numbers
-from hiergcn.errors import InputError
 from hiergcn.graph import Graph
-from hiergcn.run.fit import draw_split, fit
+from hiergcn.run.fit import fit
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.run import Run
 
@@ -62,17 +61,6 @@ def test_the_folder_gives_the_same_numbers_again(chosen: Run, graph: Graph, tmp_
     by_method = sum(one.weight * float(one.predicted) for one in found.methods)
     assert by_method == pytest.approx(chosen.predicted[7], abs=1e-2)
     assert all(next(iter(group.predicted)).startswith("values with mean") for group in found.hyper_nodes)
-
-
-def test_values_that_cannot_be_learned(graph: Graph) -> None:
-    with pytest.raises(InputError, match="Every training value of mine is 3"):
-        fit(graph.with_targets(np.full(160, 3.0)), device="cpu")
-    with pytest.raises(InputError, match="mine has no labels; give the class or the number"):
-        fit(graph.with_targets(np.full(160, np.nan)), draw_split(graph), device="cpu")
-    with pytest.raises(InputError, match="The target of node 0 is infinite"):
-        graph.with_targets(np.full(160, np.inf))
-    with pytest.raises(InputError, match="both labels and targets"):
-        Graph(graph.adjacency, labels=np.zeros(160, np.int64), targets=graph.targets)
 
 
 @pytest.mark.parametrize("method", ["harmonic", "label-propagation", "constant", "mlp", "hgcn-plus"])

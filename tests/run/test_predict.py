@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from hiergcn.datasets import planted_graph
-from hiergcn.errors import InputError
 from hiergcn.files import DIGITS
 from hiergcn.graph import Graph
 from hiergcn.run.fit import draw_split, fit
-from hiergcn.run.predict import explain, predictions_again, predictions_on
+from hiergcn.run.predict import explain, predictions_again
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 
@@ -51,27 +50,6 @@ def test_predictions_of_batches_again(graph: Graph, tmp_path: Path) -> None:
     run = Run.load(tmp_path / "run")
     pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.table)
     assert not np.allclose(run.model.predict_proba(graph, "cpu"), run.probabilities, rtol=0, atol=1e-5)
-
-
-def test_a_changed_graph_is_refused(run: Run, graph: Graph) -> None:
-    other = planted_graph(120, seed=4)
-    changed = Graph(other.adjacency, other.features, other.labels, graph.ids, graph.class_names, "mine")
-    with pytest.raises(InputError, match="no longer the graph"):
-        predictions_again(run, changed, "cpu")
-
-
-def test_another_graph(run: Run) -> None:
-    bigger = planted_graph(150, seed=9)
-    probabilities = run.model.predict_proba(bigger, "cpu")
-    assert probabilities.shape == (150, 4)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-5)
-    table = predictions_on(run, bigger, "cpu")
-    assert not table["seen"].any()  # its ids are numbers
-
-
-def test_other_features_are_refused(run: Run) -> None:
-    with pytest.raises(InputError, match="trained on 16 features and planted-150 has 3"):
-        run.model.predict_proba(planted_graph(150, features=3), "cpu")
 
 
 def test_explanation_adds_up_to_the_score(run: Run, graph: Graph) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from hiergcn.errors import InputError
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import predictions_on
 from hiergcn.run.run import Run
@@ -29,25 +28,11 @@ def test_a_dataset_has_its_own_split() -> None:
     assert source.to_dict() == {"data": "cora"}
 
 
-def test_a_column_names_the_split(files: Path) -> None:
-    read = Source("edges.csv", "nodes.csv", split_column="part").read()
-    assert read.split is not None
-    assert (read.split.test.tolist(), read.split_from) == ([3], "column 'part'")
-    read.check_labels()
-
-
 def test_recorded_paths_hold_from_any_folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = Source("edges.csv", "nodes.csv", split_column="part").to_dict()
     assert recorded["data"] == str(files / "edges.csv")
     monkeypatch.chdir("/")
     assert Source(**recorded).read().graph.n_nodes == 4
-
-
-def test_files_without_labels_are_read_and_then_refused(files: Path) -> None:
-    read = Source("edges.csv").read()
-    assert read.graph.n_nodes == 4
-    with pytest.raises(InputError, match="no labels"):
-        read.check_labels()
 
 
 def test_free_text_is_encoded_in_the_same_way_for_a_saved_model(files: Path) -> None:

@@ -150,13 +150,13 @@ def test_divergence_is_a_failure_with_a_reason() -> None:
 
 
 def test_l2_falls_on_weight_matrices_alone(task: Task) -> None:
-    method = HGCNMethod(SMALL)
+    method = HGCNMethod(replace(SMALL, own_weights=True))
     model = method.build(method.prepare(task, coarsen(task.adjacency, 2), CPU), 4, torch.Generator())
     decayed, free = make_optimiser(model, dict(model.named_parameters()), TrainConfig()).param_groups
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     assert decayed["weight_decay"] == 0.0007
     assert free["weight_decay"] == 0.0
-    assert {names[id(p)].split(".")[-1] for p in decayed["params"]} == {"theta"}
+    assert {names[id(p)].split(".")[-1] for p in decayed["params"]} == {"theta", "phi"}
     assert {names[id(p)].split(".")[-1] for p in free["params"]} == {"w", "V"}
 
 

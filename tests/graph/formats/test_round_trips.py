@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
-from format_graphs import assert_same, assert_same_values, classes_by_name, graphs
+from format_graphs import assert_same, assert_same_values, graphs
 from hypothesis import HealthCheck, assume, given, settings
 
 from hiergcn.graph import Graph
@@ -73,23 +71,3 @@ def test_csv_keeps_values(tmp_path: Path, graph: Graph) -> None:
     again = Graph.from_csv(tmp_path / "e.csv", tmp_path / "n.csv", id="id", delimiter=",")
     assert again.ids.astype(str).tolist() == texts.tolist()
     np.testing.assert_allclose(again.adjacency.toarray(), graph.adjacency.toarray(), rtol=1e-15)
-
-
-def test_names_of_ids_in_every_format_are_the_users_own(tmp_path: Path) -> None:
-    graph = Graph.from_edges([0, 1], [1, 2], ids=["007", "7", "a b"], labels=[0, -1, 1], class_names=["ü", "<b>"])
-    graph.to_graphml(tmp_path / "g.graphml")
-    graph.to_npz(tmp_path / "g.npz")
-    for again in (
-        Graph.from_graphml(tmp_path / "g.graphml"),
-        Graph.from_npz(tmp_path / "g.npz"),
-        Graph.from_networkx(graph.to_networkx()),
-        Graph.from_pandas(*graph.to_pandas()),
-    ):
-        assert again.ids.tolist() == ["007", "7", "a b"]
-        assert classes_by_name(again) == ["ü", None, "<b>"]
-
-
-def test_pandas_and_networkx_agree() -> None:
-    frame = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [2.0, 0.5]})
-    g = nx.from_pandas_edgelist(frame, edge_attr="weight")
-    assert_same_values(Graph.from_pandas(frame), Graph.from_networkx(g))

@@ -27,12 +27,6 @@ def taught(adjacency: sp.csr_array, nodes: list[int], classes: list[int], n_clas
     return model.eval()
 
 
-def test_path_of_five_nodes() -> None:
-    path = sp.csr_array(np.eye(5, k=1) + np.eye(5, k=-1))
-    probabilities = torch.softmax(taught(path, [0, 4], [0, 1], 2)(torch.empty(5, 0)), dim=1)
-    torch.testing.assert_close(probabilities[:, 0], torch.tensor([1.0, 0.75, 0.5, 0.25, 0.0]), atol=1e-5, rtol=0)
-
-
 def test_before_it_learns_all_classes_are_equal() -> None:
     method = HarmonicMethod(HarmonicConfig())
     prepared = method.prepare(Task(sp.csr_array(np.ones((3, 3))), None, 4, NONE, NONE, NONE, NONE), None, CPU)

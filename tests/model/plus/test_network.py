@@ -10,7 +10,6 @@ import torch
 
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
-from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model import hgcn_plus as plus_module
@@ -175,15 +174,6 @@ def test_a_restored_model_uses_its_own_components_on_another_graph(task: Task, h
     np.testing.assert_allclose(seen.numpy(), (other.features - centre) @ directions, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("input_dropout_on", ["features", "propagated"])
-def test_a_pass_without_dropout_is_the_prediction(task: Task, hierarchy: Hierarchy, input_dropout_on: str) -> None:
-    model, prepared = built(task, hierarchy, input_dropout_on=input_dropout_on, **QUIET)
-    drawn = model.train()(prepared.features)
-    np.testing.assert_allclose(
-        drawn.detach().numpy(), model.eval()(prepared.features).detach().numpy(), rtol=0, atol=1e-5
-    )
-
-
 def test_the_objective_by_hand(task: Task, hierarchy: Hierarchy) -> None:
     """Passes without dropout are equal, so the consistency loss is the distance to the target."""
     model, prepared = built(
@@ -280,25 +270,6 @@ def test_without_hierarchy_it_is_grand(task: Task, hierarchy: Hierarchy, setting
         found.append((outcome.history, outcome.probabilities))
     for theirs, ours in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
-
-
-def test_plus_is_a_preset_of_hgcn() -> None:
-    settings = settings_for("hgcn", "plus", "nell")
-    assert (settings.method, settings.preset) == ("hgcn-plus", "plus")
-    assert settings == settings_for("hgcn-plus", dataset="nell")
-    for dataset in ("cora", "citeseer", "pubmed", "nell", None):
-        chosen = settings_for("hgcn", "plus", dataset).model
-        assert chosen.levels >= 2
-        assert chosen.share > 0.0
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("share", 1.2), ("input_dropout_on", "both"), ("first_level", 5), ("scale", 0.0), ("prediction_balance", 1.5)],
-)
-def test_refuses_settings_beyond_their_range(setting: str, value: Any) -> None:
-    with pytest.raises(InputError, match=setting):
-        HGCNPlusConfig(**{setting: value})
 
 
 def test_label_prior_is_computed_once(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
