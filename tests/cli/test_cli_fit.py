@@ -49,6 +49,9 @@ def test_cora_is_compared_with_the_published_accuracy(command: Command, folder: 
     assert expected <= set(metrics)
     assert (metrics["model"], metrics["dataset"], metrics["seeds"]) == ("hgcn", "cora", [0, 1])
     assert metrics["claim"] == 0.845
+    assert metrics["baselines"] is None  # named datasets are not compared unless asked
+    assert outcome.out.startswith("Reading cora\n")
+    assert re.match(r"Cora: [\d.]+ .*Test accuracy on 1,000 nodes, .*The paper", outcome.out.splitlines()[-1])
     assert set(metrics["test_accuracy"]) == {"mean", "std", "per_seed"}
     assert len(metrics["test_accuracy"]["per_seed"]) == 2
     mean = metrics["test_accuracy"]["mean"]

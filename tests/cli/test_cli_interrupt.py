@@ -49,13 +49,13 @@ def wait_until(condition: Callable[[], object], process: "subprocess.Popen[str]"
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, "closed terminal"])
-def test_finished_seeds_are_kept(own_files: Path, end: signal.Signals | str) -> None:
+@pytest.mark.parametrize(("end", "workers"), [(signal.SIGINT, "2"), (signal.SIGTERM, "1"), ("closed terminal", "1")])
+def test_finished_seeds_are_kept(own_files: Path, end: signal.Signals | str, workers: str) -> None:
     """SIGTERM, which schedulers send, once lost them."""
     master, slave = pty.openpty()
     window = dict.fromkeys(("stdin", "stdout", "stderr"), slave) | {"preexec_fn": take_terminal}
     given = {"start_new_session": True, **window} if end == "closed terminal" else {}
-    process = start(own_files, *MANY, "--workers", "1", **given)
+    process = start(own_files, *MANY, "--workers", workers, **given)
     os.close(slave)
     try:
         wait_until(lambda: len(list(own_files.glob("run.checkpoint/*-finished.safetensors"))) > 1, process)

@@ -77,20 +77,6 @@ def test_settings_are_adapted_to_the_graph_unless_given(command: Command, own_fi
     assert (config["preset"], config["model"]["output_relu"]) == ("paper", True)
 
 
-def test_named_datasets_are_not_compared_unless_asked(command: Command, folder: Path) -> None:
-    words = ("fit", "cora", "--seeds", 1, "--set", "epochs=1", "--set", "hidden=4", "--levels", 1)
-    outcome = command(*words, "--out", "run")
-    assert outcome.code == 0
-    found = metrics(folder / "run")
-    assert found["baselines"] is None
-    assert found["preset"] != "adapted"
-    assert outcome.out.startswith("Reading cora\n")
-    accuracy = f"{100 * found['test_accuracy']['mean']:.1f} %"
-    assert outcome.out.splitlines()[-1].startswith(
-        f"Cora: {accuracy}. Test accuracy on 1,000 nodes, one seed. The paper"
-    )
-
-
 def test_a_difference_is_only_doubted_if_it_is_small() -> None:
     low, high = Summary((0.300, 0.302)), Summary((0.470, 0.474))
     assert _verdict("hgcn", low, "gcn", high) == "hgcn is 17.1 points below gcn, the best of the others."

@@ -38,7 +38,6 @@ def write_files(folder: Path, name: str, **changes: Any) -> None:
 @pytest.fixture(autouse=True)
 def two_validation_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planetoid, "VALIDATION", 2)
-    monkeypatch.setattr(planetoid, "VALIDATION", 2)
 
 
 def test_planetoid_by_hand(tmp_path: Path) -> None:

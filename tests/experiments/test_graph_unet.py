@@ -2,46 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-import pytest
-import scipy.sparse as sp
 import torch
-from torch import Tensor
+from test_baselines import CLASSES, F, N, built, edges_of
+from test_baselines import layers as layers
+from test_baselines import task as task
 
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Method
-from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn_experiments.methods.graph_unet import GraphUNetConfig, GraphUNetMethod
-
-N, F, CLASSES = 40, 7, 3
-CPU = torch.device("cpu")
-
-
-@pytest.fixture(scope="module")
-def task() -> Task:
-    """Forty nodes with weighted edges, one isolated; features that are mostly zero."""
-    rng = np.random.default_rng(5)
-    dense = np.triu(rng.random((N, N)) < 0.1, 1) * rng.integers(1, 4, (N, N))
-    dense[:, -1] = 0
-    features = (rng.random((N, F)) * (rng.random((N, F)) < 0.2)).astype(np.float32)
-    none = np.empty(0, dtype=np.int64)
-    return Task(sp.csr_array((dense + dense.T).astype(np.float64)), features, CLASSES, none, none, none, none)
-
-
-@pytest.fixture(scope="module")
-def layers() -> Any:
-    return pytest.importorskip("torch_geometric.nn")
-
-
-def built(method: Method, task: Task) -> tuple[Any, SparseMatrix]:
-    prepared = method.prepare(task, None, CPU)
-    assert isinstance(prepared.features, SparseMatrix)
-    return method.build(prepared, CLASSES, torch.Generator().manual_seed(0)).eval(), prepared.features
-
-
-def edges_of(task: Task) -> tuple[Tensor, Tensor]:
-    coo = task.adjacency.tocoo()
-    return torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), torch.from_numpy(coo.data).float()
 
 
 def test_graph_unet_equals_pyg(task: Task, layers: Any) -> None:

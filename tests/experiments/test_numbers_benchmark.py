@@ -29,5 +29,3 @@ def test_a_run_and_its_page(tmp_path: Path) -> None:
     text = (page.parent / "README.md").read_text(encoding="utf-8")
     assert "| tasks and kinds of split on which the answer is better than every floor | " in text
     assert "Planted communities, 1,000 nodes, blocked" in text
-    again = write_pages(read_records(page.parent / "runs.json.gz"), tmp_path / "again")
-    assert (again[0].parent / "README.md").read_text(encoding="utf-8") == text

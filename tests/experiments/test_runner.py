@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from test_cli_interrupt import children, gone
 
 from hiergcn.workers.pool import Engine
 from hiergcn_experiments.experiment import Experiment, Job, Measurement, Variant
@@ -20,7 +21,7 @@ from hiergcn_experiments.store import Record, Store
 SCRIPT = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {tests!r})
+sys.path[:0] = {tests!r}
 from test_runner import mlp_jobs
 from hiergcn_experiments.runner import JobDone, run_jobs
 from hiergcn_experiments.store import Store
@@ -56,7 +57,9 @@ def done(store: Store) -> set[str]:
 
 def runner(tmp_path: Path, seeds: int, epochs: int, workers: int = 1) -> "subprocess.Popen[str]":
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.format(tests=str(Path(__file__).parent)), encoding="utf-8")
+    script.write_text(
+        SCRIPT.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1] / "cli")]), encoding="utf-8"
+    )
     words = [str(tmp_path / "store"), str(seeds), str(epochs), str(workers)]
     return subprocess.Popen(
         [sys.executable, str(script), *words],
@@ -64,18 +67,6 @@ def runner(tmp_path: Path, seeds: int, epochs: int, workers: int = 1) -> "subpro
         text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
-
-
-def children(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    return [int(word) for word in found.stdout.split()]
-
-
-def alive(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
-        return False
 
 
 def test_only_what_is_missing_is_done_and_again_gives_the_same(tmp_path: Path) -> None:
@@ -112,9 +103,9 @@ def test_kill_loses_the_jobs_in_flight_and_nothing_else(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     deadline = time.monotonic() + 30
-    while any(map(alive, workers)) and time.monotonic() < deadline:
+    while not gone(workers) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(map(alive, workers)), "workers went on after their runner was killed"
+    assert gone(workers), "workers went on after their runner was killed"
     kept = {record.id for record in store.records()}  # reads every file: none is half written
     assert told <= kept
     assert 0 < len(kept) < len(jobs)

@@ -11,17 +11,6 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 
 
-def test_unweighted_edges_count_once() -> None:
-    graph = Graph.from_edges([0, 0, 1, 2], [1, 1, 0, 1])
-    assert graph.adjacency.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-
-
-def test_weights_add_up_in_one_direction_and_the_heavier_direction_counts() -> None:
-    graph = Graph.from_edges([0, 0, 1, 2, 2], [1, 1, 0, 1, 0], [1.5, 2, 3, 4, 0])
-    assert graph.adjacency.toarray().tolist() == [[0, 3.5, 0], [3.5, 0, 4], [0, 4, 0]]
-    assert graph.adjacency.nnz == 4
-
-
 def test_self_loops_are_dropped_with_a_note_and_isolated_nodes_stay() -> None:
     graph = Graph.from_edges([0, 1], [1, 1], n=4, labels=[0, 1, -1, 1], ids=["a", "b", "c", "d"])
     assert (graph.n_nodes, graph.n_edges) == (4, 1)

@@ -155,9 +155,12 @@ def test_the_explorer_works_on_every_screen(opened: Opened, run: Run, width: int
     assert _inside(ring, _free_part(opened), r=ring["r"])
     page.click("#explorer-reset")
 
-    page.locator("#explorer-legend button", has_text="gamma").click()
+    entry = page.locator("#explorer-legend button", has_text="gamma")
+    entry.click()
     assert opened.state["matches"] == (run.table["predicted"] == "gamma").sum()
-    page.click("#explorer-reset")
+    assert entry.get_attribute("aria-pressed") == "true"
+    entry.click()
+    assert opened.state["matches"] == NODES
     page.select_option("#explorer-only", "wrong")
     assert page.inner_text("#explorer-panel h3") == f"{len(wrong_nodes(run))} nodes predicted wrongly"
     page.locator("#explorer-panel .items button").first.click()
@@ -459,16 +462,6 @@ def test_filters_show_some_nodes_and_list_them(opened: Opened, run: Run) -> None
     opened.page.select_option("#explorer-only", "unsure")
     given, unsure = table["given"], table["confidence"] < 0.5
     assert opened.state["matches"] == ((table["predicted"] == "gamma") & unsure & ~given).sum()
-
-
-def test_the_legend_filters(opened: Opened, run: Run) -> None:
-    entry = opened.page.locator("#explorer-legend button", has_text="beta")
-    entry.click()
-    assert opened.state["matches"] == (run.table["predicted"] == "beta").sum()
-    entry = opened.page.locator("#explorer-legend button", has_text="beta")
-    assert entry.get_attribute("aria-pressed") == "true"
-    entry.click()
-    assert opened.state["matches"] == NODES
 
 
 def test_cells_of_the_matrix_lead_to_their_nodes(opened: Opened, run: Run) -> None:

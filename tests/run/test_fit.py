@@ -88,18 +88,6 @@ def test_a_new_metric_shows_up_everywhere(small: Graph, monkeypatch: pytest.Monk
     assert screen.file.getvalue().count("number of hits") == 2  # type: ignore[attr-defined]
 
 
-def test_test_labels_change_nothing_but_the_test_scores(graph: Graph, split: Split, settings: Settings) -> None:
-    poisoned = graph.truth.copy()
-    poisoned[split.test] = (poisoned[split.test] + 1) % graph.n_classes
-    honest = fit(graph, split, settings, [0], device="cpu")
-    other = fit(graph.with_labels(poisoned), split, settings, [0], device="cpu")
-    assert np.array_equal(honest.probabilities, other.probabilities)
-    assert honest.history.equals(other.history)
-    assert honest.test is not None
-    assert other.test is not None
-    assert honest.test.accuracy.mean != other.test.accuracy.mean
-
-
 def test_without_test_nodes_there_is_no_test_score(small: Graph) -> None:
     result = fit(small, draw_split(small, test=0.0), model="mlp", changes={"epochs": 2}, baselines=BASELINES)
     assert result.test is None
@@ -136,8 +124,6 @@ def test_a_failed_seed_is_counted_not_dropped(
         ({"seeds": [0, 1], "changes": {"learning_rate": 1e30}}, AllSeedsFailedError, r"Every seed failed.*diverged at"),
         ({"seeds": []}, InputError, "no seeds"),
         ({"seeds": [1, 1]}, InputError, "twice"),
-        ({"seeds": range(10**12)}, InputError, r"need about .* GB .* give fewer seeds"),
-        ({"device": "abacus"}, InputError, "no device named 'abacus'"),
         ({"model": "gcn"}, InputError, "leave one of them out"),
     ],
 )

@@ -32,48 +32,6 @@ def task() -> Task:
     return Task.of(graph, Split.random(graph.truth, per_class=5, validation=40, seed=0))
 
 
-def train(task: Task, config: TrainConfig, seed: int = 0, model: HGCNConfig = SMALL) -> SeedOutcome:
-    method = HGCNMethod(model)
-    prepared = method.prepare(task, coarsen(task.adjacency, model.levels), CPU)
-    return train_seed(method, prepared, task, config, seed, CPU)
-
-
-def test_a_seed_repeats_bit_for_bit(task: Task) -> None:
-    config = TrainConfig(epochs=8)
-    torch.manual_seed(1)
-    first = train(task, config)
-    torch.manual_seed(2)  # global state must not matter
-    second, other = train(task, config), train(task, config, seed=1)
-    assert first.probabilities is not None
-    assert second.probabilities is not None
-    assert other.probabilities is not None
-    assert np.array_equal(first.history, second.history)
-    assert np.array_equal(first.probabilities, second.probabilities)
-    assert not np.array_equal(first.probabilities, other.probabilities)
-
-
-def test_it_learns(task: Task) -> None:
-    outcome = train(
-        task, TrainConfig(epochs=60, learning_rate=0.01), model=replace(SMALL, dropout=0.0, output_relu=False)
-    )
-    assert outcome.history[-1, 0] < 0.2 * outcome.history[0, 0]
-    assert (outcome.validation_accuracy or 0.0) > 0.6  # four classes
-
-
-def test_weights_of_the_best_epoch_are_kept(task: Task) -> None:
-    method = HGCNMethod(SMALL)
-    prepared = method.prepare(task, coarsen(task.adjacency, 2), CPU)
-    outcome = train_seed(method, prepared, task, TrainConfig(epochs=30), 0, CPU)
-    assert outcome.weights is not None
-    assert outcome.best_epoch is not None
-    model = method.build(prepared, task.n_classes, torch.Generator())
-    model.load_state_dict(outcome.weights)
-    again = torch.softmax(model.eval()(prepared.features), dim=1).detach().numpy()
-    np.testing.assert_array_equal(again, outcome.probabilities)
-    guess = again[task.validation].argmax(axis=1)
-    assert float((guess == task.validation_labels).mean()) == pytest.approx(outcome.validation_accuracy)
-
-
 class Scripted(NodeModel):
     """Returns the logits of a script, one matrix per epoch."""
 
