@@ -23,10 +23,6 @@ def halves(adjacency: sp.csr_array, *_: object) -> np.ndarray:
     return np.arange(adjacency.shape[0]) // 2
 
 
-def test_names() -> None:
-    assert strategy_names() == ("handshake", "heavy-edge", "hgcn", "random", "two-hop")
-
-
 class TestRandom:
     star = graph_of(5, [(0, leaf, 1) for leaf in range(1, 5)])
 

@@ -1,14 +1,12 @@
 """The embedded Cora is the published one, to the last entry."""
 
-import importlib.util
 import io
 from importlib.resources import files
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
-import pytest
 
+import build_cora
 from hiergcn.datasets import load_dataset
 from hiergcn.datasets.planetoid_files import read_planetoid
 
@@ -34,33 +32,22 @@ def test_cora_is_planetoids_cora(published: Path) -> None:
         assert np.array_equal(getattr(ours.split, part), getattr(split, part))
 
 
-@pytest.fixture
-def script() -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "build_cora.py"
-    spec = importlib.util.spec_from_file_location("build_cora", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_script_joins_text_files_and_order(script: ModuleType) -> None:
+def test_the_script_joins_text_files_and_order() -> None:
     content = b"30\t0\t1\tTheory\n10\t1\t1\tCase_Based\n20\t0\t0\tNeural_Networks\n"
-    arrays = script.cora_arrays(content, b"30\t10\n10\t30\n20\t20\n20\t10\n", np.array([10, 20, 30]))
+    arrays = build_cora.cora_arrays(content, b"30\t10\n10\t30\n20\t20\n20\t10\n", np.array([10, 20, 30]))
     assert arrays["labels"].tolist() == [5, 3, 0]
     assert arrays["feature_indices"].tolist() == [0, 1, 1]
     assert arrays["feature_indptr"].tolist() == [0, 2, 2, 3]
     assert list(zip(arrays["edge_source"].tolist(), arrays["edge_target"].tolist(), strict=True)) == [(0, 1), (0, 2)]
 
 
-def test_the_embedded_file_is_small_and_written_anew_byte_for_byte(script: ModuleType, tmp_path: Path) -> None:
+def test_the_embedded_file_is_small_and_written_anew_byte_for_byte(tmp_path: Path) -> None:
     embedded = files("hiergcn.datasets").joinpath("cora.npz").read_bytes()
     assert len(embedded) < 250_000
     with np.load(io.BytesIO(embedded), allow_pickle=False) as parts:
         arrays = {name: parts[name] for name in parts.files}
-    script.write_npz(tmp_path / "again.npz", arrays)
+    build_cora.write_npz(tmp_path / "again.npz", arrays)
     with np.load(tmp_path / "again.npz", allow_pickle=False) as again:
         assert all(np.array_equal(again[name], array) for name, array in arrays.items())
-    script.write_npz(tmp_path / "third.npz", arrays)
+    build_cora.write_npz(tmp_path / "third.npz", arrays)
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "third.npz").read_bytes()

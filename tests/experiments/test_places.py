@@ -1,16 +1,15 @@
 """The embedded street network and power grids: their facts, their labels computed anew, and the script's parts."""
 
-import importlib.util
 import struct
 from importlib.resources import files
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pytest
 
+import build_places
 from hiergcn.datasets import list_datasets, load_dataset
 
 EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k", "us-counties")
@@ -142,18 +141,6 @@ def test_files_are_small_and_credited() -> None:
     assert "OpenStreetMap contributors" in notice
 
 
-@pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "build_places.py"
-    monkeypatch.syspath_prepend(str(path.parent))
-    spec = importlib.util.spec_from_file_location("build_places", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 CASE = """
 mpc.bus = [  % id type Pd Qd Gs Bs area Vm Va kV zone
 	70	1	5.5	1	0	0	1	1	0	110	4	1.1	0.9;
@@ -177,21 +164,21 @@ mpc.branch = [
 """
 
 
-def test_the_script_reads_a_case(script: ModuleType) -> None:
-    arrays = script.grid_arrays(CASE, "zone", with_eccentricity=True)
+def test_the_script_reads_a_case() -> None:
+    arrays = build_places.grid_arrays(CASE, "zone", with_eccentricity=True)
     assert arrays["ids"].tolist() == [70, 20, 31]  # bus 99 has no line
     assert list(zip(arrays["edge_source"].tolist(), arrays["edge_target"].tolist(), strict=True)) == [(0, 1), (1, 2)]
     assert arrays["features"].tolist() == [[1, 5.5, 1, 110], [2, 0, 0, 220], [1, -2, 0, 110]]
     assert arrays["zone"].tolist() == [0, 0, 1]
     assert arrays["zone_names"].tolist() == ["4", "9"]
     assert arrays["eccentricity"].tolist() == [3, 0, 6]  # the middle of the path first
-    voltages = script.grid_arrays(CASE, "zone", with_voltages=True)
+    voltages = build_places.grid_arrays(CASE, "zone", with_voltages=True)
     assert voltages["generation"].tolist() == [0, 0, 3.5]  # the generator at bus 70 is off
     assert voltages["generators"].tolist() == [0, 0, 2]
     assert voltages["magnitude"].tolist() == [1, 1, 1]
 
 
-def test_the_script_reads_shapes_and_joins_those_that_touch(script: ModuleType) -> None:
+def test_the_script_reads_shapes_and_joins_those_that_touch() -> None:
     def polygon(*points: tuple[float, float]) -> bytes:
         flat = [value for point in points for value in point]
         return struct.pack(f"<BIII{len(flat)}d", 1, 3, 1, len(points), *flat)
@@ -199,7 +186,7 @@ def test_the_script_reads_shapes_and_joins_those_that_touch(script: ModuleType) 
     one = polygon((0, 0), (2, 0), (2, 1), (0, 1), (0, 0))
     other = struct.pack("<BII", 1, 6, 1) + polygon((2, 1), (3, 1), (3, 2), (2, 1))
     apart = polygon((9, 9), (9.5, 9), (9, 9.5), (9, 9))
-    shapes = [script.rings(shape) for shape in (one, other, apart)]
+    shapes = [build_places.rings(shape) for shape in (one, other, apart)]
     assert [len(found[0]) for found in shapes] == [5, 4, 4]
-    assert script.ring_area(shapes[0]) == pytest.approx(2.0, rel=1e-3)
-    assert [ends.tolist() for ends in script.touching(shapes)] == [[0], [1]]
+    assert build_places.ring_area(shapes[0]) == pytest.approx(2.0, rel=1e-3)
+    assert [ends.tolist() for ends in build_places.touching(shapes)] == [[0], [1]]

@@ -81,17 +81,6 @@ def test_inputs_do_not_depend_on_validation_and_test_labels(graph: Graph, split:
     np.testing.assert_array_equal(inputs(replace(graph, labels=poisoned), split), inputs(graph, split))
 
 
-def test_no_training_node_sees_its_own_label() -> None:
-    """Two nodes that only know each other: the one without the other's fold is left with the shares of the labels."""
-    pairs = sp.csr_array(sp.kron(sp.eye_array(10), np.array([[0.0, 1.0], [1.0, 0.0]])))
-    labels = np.repeat(np.arange(10) % 2, 2)
-    graph = Graph(pairs, np.ones((20, 1)), labels)
-    train = np.arange(0, 20, 2)  # one of each pair
-    columns = harmonic_columns(Task.of(graph, Split(train, np.arange(1, 20, 2), np.empty(0, np.int64))))
-    np.testing.assert_allclose(columns[train], 0.5, atol=1e-6)
-    np.testing.assert_allclose(columns[1::2], np.eye(2)[labels[1::2]], atol=1e-6)
-
-
 def test_another_split_has_other_columns(graph: Graph, split: Split) -> None:
     """A trainer keeps prepared inputs, but not beyond the split that they were made for."""
     other = Split.holdout(graph.truth, seed=1)
