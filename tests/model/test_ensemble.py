@@ -26,7 +26,6 @@ from hiergcn.run.predict import explain
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.learners import labelled_nodes, make_optimiser
-from hiergcn.train.loop import train_seed, train_side_by_side
 from hiergcn.workers.memory_plan import plan_memory
 
 CPU = torch.device("cpu")
@@ -100,19 +99,6 @@ def test_each_network_learns_as_it_would_alone(graph: Graph, split: Split, optim
     for single, member in zip(singles, model.each, strict=True):
         for (name, value), (_, expected) in zip(member.named_parameters(), single.named_parameters(), strict=True):
             torch.testing.assert_close(value, expected, rtol=1e-4, atol=1e-6, msg=name)
-
-
-@pytest.mark.parametrize(("preset", "changes"), [("plus", {"label_prior": 1.0}), ("paper", {"scaling": "standard"})])
-def test_ensembles_train_side_by_side(graph: Graph, preset: str, changes: dict[str, Any]) -> None:
-    settings = settings_for("hgcn", preset).override(SMALL | changes | {"networks": 2, "epochs": 5, "patience": None})
-    method = build_method(settings.method, settings.model)
-    tasks = [Task.of(graph, Split.random(graph.truth, per_class=4, validation=20, seed=seed)) for seed in range(3)]
-    prepared = method.prepare(tasks[0], coarsen(graph.adjacency, 2), CPU)
-    for found, task, seed in zip(
-        train_side_by_side(method, prepared, tasks, settings.train, [3, 1, 2], CPU), tasks, [3, 1, 2], strict=True
-    ):
-        alone = train_seed(method, prepared, task, settings.train, seed, CPU)
-        np.testing.assert_allclose(found.history, alone.history, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,23 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
     assert not np.array_equal(together[0].history, together[2].history)  # the same seed on another split
 
 
-def test_replicas_of_the_options_that_the_paper_lacks(graph: Graph) -> None:
-    changes: dict[str, Any] = {"own_weights": True, "weight_embedding": 2, "round_weights": True}
-    changes |= {"harmonic": True, "nearness": True}
-    changes |= {"epochs": 8, "patience": None}
-    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | changes)
-    method, tasks = build_method("hgcn", settings.model), tasks_of(graph, 2)
+COLUMNS = {"harmonic": True, "nearness": True}
+
+
+@pytest.mark.parametrize(
+    ("preset", "changes"),
+    [
+        ("paper", {"own_weights": True, "weight_embedding": 2, "round_weights": True, **COLUMNS}),
+        ("paper", {"scaling": "standard", "networks": 2}),
+        ("plus", {"label_prior": 1.0, "balance_below": 20}),
+        ("plus", {"label_prior": 1.0, "networks": 2}),
+        ("plus", {"input_dropout_on": "propagated", "batch_norm": True, "hidden_dropout": 0.1}),
+    ],
+)
+def test_replicas_of_further_options(graph: Graph, preset: str, changes: dict[str, Any]) -> None:
+    smaller = SMALLER["hgcn"] if preset == "paper" else {"levels": 2, "hidden": 8}
+    settings = settings_for("hgcn", preset).override(smaller | {"epochs": 8, "patience": None} | changes)
+    method, tasks = build_method(settings.method, settings.model), tasks_of(graph, 2)
     prepared = method.prepare(tasks[0], coarsen(graph.adjacency, 2), CPU)
     together = train_side_by_side(method, prepared, tasks, settings.train, [0, 1], CPU)
     for outcome, task in zip(together, tasks, strict=True):

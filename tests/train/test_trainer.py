@@ -3,10 +3,6 @@
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,44 +120,6 @@ def test_workers_give_the_same_runs_bit_for_bit(
         for name, value in other.weights.items():
             np.testing.assert_array_equal(one.weights[name].numpy(), value.numpy())
     assert 3 in seen
-
-
-def test_ctrl_c_ends_the_workers_and_keeps_finished_seeds(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            import signal
-            from hiergcn.datasets import planted_graph
-            from hiergcn.graph import Split
-            from hiergcn.train import trainer
-            from hiergcn.train.events import EpochDone
-            from hiergcn.run.fit import fit
-            from hiergcn.settings.settings import settings_for
-
-            def on_event(event):
-                if isinstance(event, EpochDone) and event.seed > 0:
-                    print("training", flush=True)
-
-            if __name__ == "__main__":
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-                graph = planted_graph(160, seed=2)
-                split = Split.random(graph.labels, per_class=5, validation=40, seed=0)
-                trainer._WORTH_PROCESSES = 0.0
-                settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 150})
-                result = fit(graph, split, settings, range(300), device="cpu", workers=2, on_event=on_event)
-                print(result.interrupted, 0 < len(result.outcomes) < 300)
-            """
-        ),
-        encoding="utf-8",
-    )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "training\n"
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
-    assert rest.splitlines()[-1] == "True True"
-    assert process.returncode == 0
 
 
 def test_a_worker_that_is_killed_is_reported(

@@ -20,7 +20,7 @@ from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.run.fit import fit
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import train_seed, train_side_by_side
+from hiergcn.train.loop import train_seed
 
 CPU = torch.device("cpu")
 QUIET: dict[str, Any] = {"drop_node": 0.0, "input_dropout": 0.0, "hidden_dropout": 0.0}
@@ -230,29 +230,6 @@ def test_scale_multiplies_the_features(task: Task, hierarchy: Hierarchy) -> None
         return HGCNPlusMethod(HGCNPlusConfig(scaling="none", scale=scale)).prepare(task, hierarchy, CPU)
 
     assert torch.equal(prepared(1.0).features * 3.0, prepared(3.0).features)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"label_prior": 1.0, "balance_below": 20},
-        {"input_dropout_on": "propagated", "batch_norm": True, "hidden_dropout": 0.1},
-    ],
-)
-def test_side_by_side_is_one_by_one(task: Task, hierarchy: Hierarchy, changes: dict[str, Any]) -> None:
-    method = HGCNPlusMethod(HGCNPlusConfig(levels=2, hidden=8, **changes))
-    train = replace(settings_for("hgcn", "plus").train, epochs=8)
-    assert isinstance(task.features, np.ndarray)
-    sparse = replace(task, features=sp.csr_array(np.where(np.abs(task.features) > 0.8, task.features, 0.0)))
-    prepared = method.prepare(sparse, hierarchy, CPU)
-    assert isinstance(prepared.features, SparseMatrix | torch.Tensor)
-    known = np.concatenate([task.train, task.validation])
-    other = replace(sparse, train=known[::2][: len(task.train)], train_labels=np.arange(len(task.train)) % 3)
-    together = train_side_by_side(method, prepared, [sparse, other], train, [0, 1], CPU)
-    for seed, (outcome, labelled) in enumerate(zip(together, [sparse, other], strict=True)):
-        alone = train_seed(method, prepared, labelled, train, seed, CPU)
-        np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize(
