@@ -46,8 +46,7 @@ def test_unsure_parts_come_first(graph: Graph) -> None:
 
 def test_better_than_random_nodes(graph: Graph) -> None:
     """By the harmonic function, over ten draws."""
-    truth, bare, diffusion = graph.labels, graph.with_labels(None), Diffusion(graph.adjacency)
-    assert truth is not None
+    truth, bare, diffusion = graph.truth, graph.with_labels(None), Diffusion(graph.adjacency)
 
     def accuracy(nodes: np.ndarray) -> float:
         found = diffusion.harmonic(nodes, truth[nodes], 4).argmax(axis=1)

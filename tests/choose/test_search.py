@@ -46,7 +46,7 @@ def communities() -> Graph:
 def graph() -> Graph:
     planted = planted_graph(150, homophily=0.5, noise=2.0, seed=5)
     ids = np.array([f"node {i}" for i in range(150)], dtype=object)
-    return Graph(planted.adjacency, planted.features, planted.labels, ids, ("a", "b", "c", "d"), "mine")
+    return Graph(planted.adjacency, planted.features, planted.truth, ids, ("a", "b", "c", "d"), "mine")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -193,8 +193,7 @@ def test_the_same_seed_gives_the_same_answer(graph: Graph, result: Run) -> None:
 
 
 def test_test_labels_are_not_used(graph: Graph, result: Run) -> None:
-    assert graph.labels is not None
-    split, poisoned = result.split, graph.labels.copy()
+    split, poisoned = result.split, graph.truth.copy()
     poisoned[split.test] = (poisoned[split.test] + 1) % 4
     other = chosen(replace(graph, labels=poisoned), split)
     assert np.array_equal(other.probabilities, result.probabilities)
@@ -235,8 +234,7 @@ def test_prices_alone_decide_if_the_clock_is_left_out(graph: Graph, monkeypatch:
 
 def test_a_candidate_that_the_clock_ends_keeps_its_best_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     planted = planted_graph(400, homophily=0.8, seed=1)
-    assert planted.labels is not None
-    split = Split.random(planted.labels, 10, ENOUGH, None, 0)
+    split = Split.random(planted.truth, 10, ENOUGH, None, 0)
     read = count()
     monkeypatch.setattr(search, "Budget", lambda limit, **_: Budget(limit, lambda: float(next(read))))
     entries = (portfolio.Candidate("mlp"), portfolio.Candidate("gcn"))
@@ -379,11 +377,10 @@ def test_a_saved_answer_predicts_the_same(run: Run, mixed: Run, graph: Graph) ->
 
 def newer(graph: Graph) -> Graph:
     """The graph with ten further nodes in front, each of which is joined to three nodes of class a."""
-    assert graph.labels is not None
     adjacency = np.zeros((160, 160))
     adjacency[10:, 10:] = graph.adjacency.toarray()
     for new in range(10):
-        near = 10 + np.flatnonzero(graph.labels == 0)[new : new + 3]
+        near = 10 + np.flatnonzero(graph.truth == 0)[new : new + 3]
         adjacency[new, near] = adjacency[near, new] = 1.0
     features = np.vstack([np.zeros((10, graph.n_features)), np.asarray(graph.features)])
     ids = np.concatenate([np.array([f"new {i}" for i in range(10)], dtype=object), graph.ids])
@@ -433,10 +430,9 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
 
 def test_labels_take_turns(graph: Graph, result: Run) -> None:
     """Each label validates once, and a labelled node is predicted by the networks that did not train on it."""
-    assert graph.labels is not None
     split = result.split
     used = np.union1d(split.train, split.validation)
-    parts = turns(split, graph.labels)
+    parts = turns(split, graph.truth)
     assert np.array_equal(np.sort(np.concatenate([one.validation for one in parts])), used)
     for one in parts:
         assert np.array_equal(np.union1d(one.train, one.validation), used)
@@ -444,7 +440,7 @@ def test_labels_take_turns(graph: Graph, result: Run) -> None:
     assert {member.settings.train.selection for member in result.members} == {"loss"}
     assert result.turns == TURNS
     assert result.metrics()["turns"] == TURNS
-    nodes, turn = turn_of(split, graph.labels, order=canonical_order(graph.ids))
+    nodes, turn = turn_of(split, graph.truth, order=canonical_order(graph.ids))
     model = result.model
     means: dict[str, np.ndarray] = {}
     for member, said in zip(model.members, model.each_proba(graph, "cpu"), strict=True):
@@ -484,19 +480,17 @@ def test_a_class_with_one_label_always_trains() -> None:
 
 
 def test_three_labels_take_two_turns(graph: Graph) -> None:
-    assert graph.labels is not None
-    first, second = (np.flatnonzero(graph.labels == k) for k in (0, 1))
+    first, second = (np.flatnonzero(graph.truth == k) for k in (0, 1))
     none = np.empty(0, dtype=np.int64)
-    found = turns(Split(np.array([first[0], second[0]]), first[1:2], none), graph.labels)
+    found = turns(Split(np.array([first[0], second[0]]), first[1:2], none), graph.truth)
     assert [one.validation.tolist() for one in found] in ([[first[0]], [first[1]]], [[first[1]], [first[0]]])
     lonely = Split(first[:1], second[:1], none)
-    assert turns(lonely, graph.labels) == (lonely,)
+    assert turns(lonely, graph.truth) == (lonely,)
 
 
 def test_many_validation_nodes_do_not_train() -> None:
     planted = planted_graph(400, homophily=0.8, seed=1)
-    assert planted.labels is not None
-    split = Split.random(planted.labels, 10, ENOUGH, None, 0)
+    split = Split.random(planted.truth, 10, ENOUGH, None, 0)
     found = chosen(planted, split, seeds=(0,), time_limit=0.0)
     assert found.turns == 1
     assert {one.turn for one in found.members} == {None}

@@ -77,13 +77,6 @@ def test_validation_is_scored_if_there_are_no_test_nodes(graph: Graph, split: Sp
     assert (metrics["delivered_accuracy"], metrics["delivered_val_accuracy"]) == (None, 1.0)
 
 
-def test_a_class_without_nodes_scores_0(graph: Graph, split: Split) -> None:
-    named = replace(graph, class_names=("rain", "sun", "snow"))
-    three = np.column_stack([probabilities([0] * 10), np.zeros(10)])
-    snow = evaluate(named, split, three)[1]["per_class"]["classes"][2]
-    assert snow == {"name": "snow", "precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 0}
-
-
 def test_every_metric_is_reported_and_one_may_be_of_probabilities(
     graph: Graph, split: Split, monkeypatch: pytest.MonkeyPatch
 ) -> None:

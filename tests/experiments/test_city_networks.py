@@ -47,8 +47,7 @@ def test_the_reader(tmp_path: Path) -> None:
     graph, split = read_city_network(write_files(tmp_path), "ring", N)
     assert repr(graph) == "Graph('ring', nodes=30, edges=30, features=37, classes=10, labelled=30)"
     assert set(graph.adjacency.data.tolist()) == {1.0}
-    assert graph.labels is not None
-    assert graph.labels.tolist() == [node // 3 for node in range(N)]
+    assert graph.truth.tolist() == [node // 3 for node in range(N)]
     assert np.asarray(graph.features)[2].tolist() == list(range(74, 111))
     assert (split.train.tolist(), split.validation.tolist(), split.test.size) == ([0, 10, 20], [1, 11, 21], 24)
 

@@ -54,9 +54,7 @@ def easy_graph() -> Graph:
 
 @cache
 def easy_split() -> Split:
-    labels = easy_graph().labels
-    assert labels is not None
-    return Split.random(labels, per_class=10, validation=60, seed=2)
+    return Split.random(easy_graph().truth, per_class=10, validation=60, seed=2)
 
 
 def cheap_settings(method: str, epochs: int) -> Settings:

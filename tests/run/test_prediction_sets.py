@@ -30,8 +30,7 @@ def test_coverage_is_kept_on_test_nodes(result: Run) -> None:
     assert sets["measured_coverage"] == pytest.approx(0.9, abs=0.06)
     assert 1.0 < sets["mean_size"] < 4.0
     assert sum(sets["sizes"]) == 600
-    truth = result.graph.labels
-    assert truth is not None
+    truth = result.graph.truth
     names = result.predictions()["set"].str.split(SEPARATOR, regex=False)
     held = [result.graph.class_names[truth[k]] in names[k] for k in split.test]
     assert np.mean(held) == sets["measured_coverage"]

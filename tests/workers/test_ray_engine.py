@@ -58,8 +58,7 @@ def graph() -> Graph:
 
 @pytest.fixture(scope="module")
 def split(graph: Graph) -> Split:
-    assert graph.labels is not None
-    return Split.random(graph.labels, per_class=10, validation=50, seed=7)
+    return Split.random(graph.truth, per_class=10, validation=50, seed=7)
 
 
 def quick(method: str = "hgcn", **changes: Any) -> Settings:

@@ -85,16 +85,6 @@ def test_features_of_every_kind() -> None:
     assert any("'size'" in note for note in graph.notes)
 
 
-def test_sparse_columns_stay_sparse() -> None:
-    matrix: Any = sp.random_array((50, 400), density=0.01, format="csr", rng=np.random.default_rng(0))
-    graph = Graph.from_edges(np.arange(49), np.arange(1, 50), features=matrix)
-    _, nodes = graph.to_pandas()
-    assert nodes.shape == (50, 401)
-    again = Graph.from_pandas(*graph.to_pandas())
-    assert isinstance(again.features, sp.csr_array)
-    assert again.features.nnz == matrix.nnz
-
-
 @pytest.mark.parametrize(
     ("edges", "nodes", "options", "message"),
     [
