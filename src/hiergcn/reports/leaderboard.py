@@ -367,7 +367,7 @@ class Board:
 def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the parts of the split that the run is judged by.
 
-    Labels that took turns have all validated, but for the only label of a class.
+    In cross-validation all labels have validated, but for the only label of a class.
     """
     if "per_class" not in metrics:
         return ("test" if metrics["test_r2"] else "validation",)

@@ -114,7 +114,7 @@ def _answer(recorder: "_Recorder", model: Model, graph: Graph) -> str:
             else:
                 scaled = add("Mul", recorder.record(network, features), model.target.scale.std)
                 output = add("Add", scaled, model.target.scale.mean)
-            shares: Any = model.shares(member, graph)  # one per node if labels took turns, else one number
+            shares: Any = model.shares(member, graph)  # one per node in cross-validation, else one number
             if (shares == shares[0]).all():
                 shares = shares[0, 0]
             else:

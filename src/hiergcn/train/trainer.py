@@ -2,10 +2,11 @@
 
 `train_seeds` trains the seeds of one method on one split, and combines their results.
 
-Training and validation labels may take turns. A validation part of a few nodes says little about which method is best,
-and its labels are missing in training. So a seed is then several networks, each of which trains on another part of the
-labels and is selected by the rest. Their mean predicts (bagging; AutoGluon does the same), but a labelled node is
-predicted by the network that did not train on it, so that its prediction is as uncertain as that of other nodes.
+Training and validation labels may be cross-validated. A validation part of a few nodes says little about which method
+is best, and its labels are missing in training. So a seed is then several networks, each of which trains on another
+part of the labels and is selected by the rest. Their mean predicts (bagging; AutoGluon does the same), but a labelled
+node is predicted by the network that did not train on it, so that its prediction is as uncertain as that of other
+nodes.
 """
 
 import time
