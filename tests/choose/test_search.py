@@ -26,7 +26,7 @@ from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, FitEvent
-from hiergcn.train.trainer import TURNS, Trainer, turn_of, turns
+from hiergcn.train.trainer import FOLDS, Trainer, fold_of, fold_splits
 
 LONG = 1000.0  # seconds, so that time decides nothing
 SHORT = {"epochs": 25}
@@ -153,7 +153,7 @@ def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: 
     found.candidates = [one]
     monkeypatch.setattr(found, "node_scores", lambda _: np.ones(20, dtype=bool))
     one.results.probabilities[0] = np.ones((1, 4))
-    watch = search.Watch(Budget(1.0), now=found.state(), turns=4, epochs=3)
+    watch = search.Watch(Budget(1.0), now=found.state(), folds=4, epochs=3)
     watch(EpochDone(seed=0, epoch=3, best_validation_accuracy=0.8))  # one of five nodes is wrong
 
 
@@ -360,10 +360,10 @@ def test_the_accuracy_is_that_of_the_table(mixed: Run) -> None:
 
 
 def test_the_first_member_is_of_the_heaviest_method(mixed: Run) -> None:
-    """GCN has 40 % in two seeds of four turns, label propagation 30 % in one seed."""
+    """GCN has 40 % in two seeds of four folds, label propagation 30 % in one seed."""
     methods = [one.settings.method for one in mixed.members]
     assert methods == ["gcn"] * 8 + ["label-propagation"] * 4 + ["hgcn-plus"] * 8 + ["mlp"] * 8
-    assert {one.turn for one in mixed.members} == set(range(TURNS))
+    assert {one.turn for one in mixed.members} == set(range(FOLDS))
     assert mixed.settings.model.harmonic
     assert set(mixed.seeds) == {0, 1}
     assert mixed.verdict is not None
@@ -424,29 +424,29 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
     assert found._settings(entry) == settings_for("hgcn-plus", None, "citeseer").override(
         {"selection": "loss"}
-    )  # turns
+    )  # of cross-validation
     assert found._settings(portfolio.PORTFOLIO[4]) != found._settings(entry)
 
 
-def test_labels_take_turns(graph: Graph, result: Run) -> None:
+def test_every_label_validates_once(graph: Graph, result: Run) -> None:
     """Each label validates once, and a labelled node is predicted by the networks that did not train on it."""
     split = result.split
     used = np.union1d(split.train, split.validation)
-    parts = turns(split, graph.truth)
+    parts = fold_splits(split, graph.truth)
     assert np.array_equal(np.sort(np.concatenate([one.validation for one in parts])), used)
     for one in parts:
         assert np.array_equal(np.union1d(one.train, one.validation), used)
         assert np.array_equal(one.test, split.test)
     assert {member.settings.train.selection for member in result.members} == {"loss"}
-    assert result.turns == TURNS
-    assert result.metrics()["turns"] == TURNS
-    nodes, turn = turn_of(split, graph.truth, order=canonical_order(graph.ids))
+    assert result.turns == FOLDS
+    assert result.metrics()["turns"] == FOLDS
+    nodes, fold = fold_of(split, graph.truth, order=canonical_order(graph.ids))
     model = result.model
     means: dict[str, np.ndarray] = {}
     for member, said in zip(model.members, model.each_proba(graph, "cpu"), strict=True):
         shares = model.shares(member, graph)[:, 0]
-        np.testing.assert_allclose(shares[nodes[turn == member.turn]], TURNS * member.share)
-        assert not shares[nodes[(turn != member.turn) & (turn >= 0)]].any()
+        np.testing.assert_allclose(shares[nodes[fold == member.turn]], FOLDS * member.share)
+        assert not shares[nodes[(fold != member.turn) & (fold >= 0)]].any()
         np.testing.assert_allclose(shares[split.test], member.share)
         means[member.name] = means.get(member.name, 0.0) + shares[:, None] * said
     assert {name for name, _, _ in model.each_method(graph, "cpu")} == set(means)
@@ -474,18 +474,18 @@ def test_a_candidate_is_weighed_by_calibrated_probabilities() -> None:
 
 def test_a_class_with_one_label_always_trains() -> None:
     labels = np.array([0, 0, 0, 1, 0, 0])
-    parts = turns(Split(np.array([0, 1, 3]), np.array([2, 4]), np.array([5])), labels, 2)
+    parts = fold_splits(Split(np.array([0, 1, 3]), np.array([2, 4]), np.array([5])), labels, 2)
     assert all(3 in one.train for one in parts)
     assert sorted(np.concatenate([one.validation for one in parts])) == [0, 1, 2, 4]
 
 
-def test_three_labels_take_two_turns(graph: Graph) -> None:
+def test_three_labels_take_two_folds(graph: Graph) -> None:
     first, second = (np.flatnonzero(graph.truth == k) for k in (0, 1))
     none = np.empty(0, dtype=np.int64)
-    found = turns(Split(np.array([first[0], second[0]]), first[1:2], none), graph.truth)
+    found = fold_splits(Split(np.array([first[0], second[0]]), first[1:2], none), graph.truth)
     assert [one.validation.tolist() for one in found] in ([[first[0]], [first[1]]], [[first[1]], [first[0]]])
     lonely = Split(first[:1], second[:1], none)
-    assert turns(lonely, graph.truth) == (lonely,)
+    assert fold_splits(lonely, graph.truth) == (lonely,)
 
 
 def test_many_validation_nodes_do_not_train() -> None:

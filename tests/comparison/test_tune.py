@@ -112,7 +112,7 @@ def test_fixed_settings_are_not_searched(graph: Graph, split: Split, base: Setti
     tuning = search(graph, split, base, tmp_path, 1, changes={"levels": 1, "dropout": 0.85})
     assert set(tuning.trials[0].settings) == NETWORK - {"levels", "dropout"}
     with pytest.raises(InputError, match="no setting left to search"):
-        search_space(base, list(SPACE), Trainer(graph).coarsened)
+        search_space(base, list(SPACE), Trainer(graph).coarsen)
 
 
 def test_other_data_is_not_mixed_in(graph: Graph, split: Split, base: Settings, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_the_graph_is_coarsened_once(graph: Graph, split: Split, tmp_path: Path,
 
 
 def test_each_method_has_its_search_space(graph: Graph) -> None:
-    assert set(search_space(settings_for("hgcn"), (), Trainer(graph).coarsened)) == NETWORK
-    plus = set(search_space(settings_for("hgcn", "plus"), (), Trainer(graph).coarsened))
+    assert set(search_space(settings_for("hgcn"), (), Trainer(graph).coarsen)) == NETWORK
+    plus = set(search_space(settings_for("hgcn", "plus"), (), Trainer(graph).coarsen))
     assert {"share", "order", "drop_node", "levels", "hidden"} <= plus
     assert not plus & {"dropout", "channels", "pooling"}

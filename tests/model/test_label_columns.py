@@ -87,7 +87,7 @@ def test_another_split_has_other_columns(graph: Graph, split: Split) -> None:
     settings = settings_for("mlp").override({"harmonic": True, "epochs": 5})
     trainer = Trainer(graph, "cpu")
     for part in (split, other, split):
-        _, prepared = trainer.prepared(settings, part)
+        _, prepared = trainer.prepare(settings, part)
         assert isinstance(prepared.features, torch.Tensor)
         columns = harmonic_columns(Task.of(graph, part))
         np.testing.assert_allclose(prepared.features.numpy()[:, -4:], columns, rtol=1e-6)

@@ -69,7 +69,7 @@ def test_models_with_nearness_train_and_come_back(graph: Graph, split: Split, me
     (outcome,) = trainer.train(settings, [(split, 0)])
     assert outcome.weights is not None
     assert outcome.probabilities is not None
-    model, features = trainer.restored(settings, split, outcome.weights)
+    model, features = trainer.restore(settings, split, outcome.weights)
     np.testing.assert_allclose(model(features).exp().detach().numpy(), outcome.probabilities, atol=1e-5)
 
 
@@ -77,4 +77,4 @@ def test_numbers_have_no_classes_to_be_near_to() -> None:
     graph = planted_numbers(60, seed=0)
     settings = settings_for("mlp").override({"nearness": True})
     with pytest.raises(InputError, match="Numbers have no classes to be near to"):
-        Trainer(graph, "cpu").prepared(settings, Split.holdout(graph.strata, 0.2, 0.2, 0))
+        Trainer(graph, "cpu").prepare(settings, Split.holdout(graph.strata, 0.2, 0.2, 0))

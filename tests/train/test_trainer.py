@@ -52,7 +52,7 @@ def same(one: Hierarchy, other: Hierarchy) -> bool:
 def test_a_hierarchy_is_made_once_for_each_config(graph: Graph, coarsenings: list[int]) -> None:
     trainer = Trainer(graph, "cpu")
     for levels in (1, 3, 60, 80):
-        assert same(trainer.coarsened(levels, CoarsenConfig()), coarsen(graph.adjacency, levels, CoarsenConfig()))
+        assert same(trainer.coarsen(levels, CoarsenConfig()), coarsen(graph.adjacency, levels, CoarsenConfig()))
     assert coarsenings == [1, 3, 60]  # 60 are more than there are, and so are 80
     other = trainer.hierarchy(paper(strategy="heavy-edge"))
     assert other is not None

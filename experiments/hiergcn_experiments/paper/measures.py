@@ -131,7 +131,7 @@ def cost(nodes: int, degree: int) -> dict[str, Any]:
             settings = settings_for(method, "paper" if method == "hgcn" else None).override({"epochs": EPOCHS})
             trainer = Trainer(graph, torch.device("cpu"), hierarchy)
             began = perf_counter()
-            trainer.prepared(settings, split)  # apart from coarsening
+            trainer.prepare(settings, split)  # apart from coarsening
             seconds = perf_counter() - began
             stamps: list[float] = []
             for _ in trainer.train(settings, [(split, 0)], lambda *_, at=stamps: at.append(perf_counter())):

@@ -255,7 +255,7 @@ def range_influence(dataset: str, arm: str, epochs: int, device: str = "cpu") ->
     (outcome,) = trainer.train(settings, [(split, 0)])
     if outcome.weights is None:
         return {"failure": outcome.failure}
-    model, features = trainer.restored(settings, split, outcome.weights)
+    model, features = trainer.restore(settings, split, outcome.weights)
     assert isinstance(features, torch.Tensor)
     nodes = np.random.default_rng(0).choice(split.test, min(SAMPLE, split.test.size), replace=False)
     total = np.zeros(FARTHEST + 1)
@@ -301,7 +301,7 @@ def range_cost(dataset: str, rounds: int) -> dict[str, Any]:
 
 def training_memory(trainer: Trainer, settings: Settings, split: Any) -> int | None:
     """Return the bytes that training adds to the process at its peak; None if the system does not tell."""
-    trainer.prepared(settings, split)
+    trainer.prepare(settings, split)
     before = reset_peak_memory()
     list(trainer.train(settings, [(split, 0)]))
     after = peak_memory().resident
@@ -316,7 +316,7 @@ def range_large(nodes: int, epochs: int, device: str = "cpu") -> dict[str, Any]:
     graph: Graph = data.graph
     split = SplitSpec("tenths").split(graph, data.split)
     trainer, settings = Trainer(graph, torch.device(device)), _settings(BASE.name, epochs=epochs)
-    trainer.prepared(settings, split)
+    trainer.prepare(settings, split)
     prepared = perf_counter()
     (outcome,) = trainer.train(settings, [(split, 0)])
     trained = perf_counter()

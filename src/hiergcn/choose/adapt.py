@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.coarsening import Hierarchy, coarsen
+from hiergcn.coarsening import Hierarchy
+from hiergcn.coarsening import coarsen as coarsen_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import STEPS, WEAK_HOMOPHILY, WORDS, GraphProfile, profile_graph, scaling_for
 from hiergcn.settings.fields import CoarsenConfig
@@ -33,7 +34,7 @@ IMBALANCE = 10.0  # ratio of the largest to the smallest class from which on cla
 ORDERS = (2, 8)  # fewest and most propagation steps if neighbourhoods grow exponentially
 MOST_STEPS = 16  # if they do not; what is farther away comes through the levels, at less cost
 
-Coarsened = Callable[[int, CoarsenConfig], Hierarchy]
+Coarsen = Callable[[int, CoarsenConfig], Hierarchy]
 """Returns the graph coarsened up to a number of levels."""
 
 
@@ -47,7 +48,7 @@ class GraphFacts:
     """Settings of the recipe, with the user's changes."""
     changes: Mapping[str, Any]
     """Settings that the user fixes, by name."""
-    coarsened: Coarsened
+    coarsen: Coarsen
     known_profile: GraphProfile | None = None
 
     @cached_property
@@ -67,7 +68,7 @@ class GraphFacts:
         if "levels" in self.changes:
             return []
         profile, large = self.profile, self.profile.large_diameter
-        sizes = self.coarsened(MOST_LEVELS_LARGE if large else MOST_LEVELS, self.base.coarsen).sizes().nodes
+        sizes = self.coarsen(MOST_LEVELS_LARGE if large else MOST_LEVELS, self.base.coarsen).sizes().nodes
         least = (NODES_PER_CLASS_LARGE if large else NODES_PER_CLASS) * np.count_nonzero(profile.labels_per_class)
         deep = 0
         while deep + 1 < len(sizes) and sizes[deep + 1] >= least and sizes[deep + 1] <= LEAST_REDUCTION * sizes[deep]:
@@ -88,7 +89,7 @@ def choose_settings(
     preset: str | None = None,
     dataset: str | None = None,
     changes: Mapping[str, Any] | None = None,
-    coarsened: Coarsened | None = None,
+    coarsen: Coarsen | None = None,
     profile: GraphProfile | None = None,
 ) -> ChosenSettings:
     """Return the recipe of a preset or a named dataset; without either, settings adapted to the graph.
@@ -100,14 +101,14 @@ def choose_settings(
         split: its training labels count.
         model, preset, dataset: as in `fit`; the default model is `method_for(preset, dataset)`.
         changes: settings that the user fixes, by name.
-        coarsened: makes the hierarchy that shows how many levels are useful; `Trainer.coarsened` keeps it for training.
+        coarsen: makes the hierarchy that shows how many levels are useful; `Trainer.coarsen` keeps it for training.
         profile: of this graph and split; measured if it is needed and not given.
     """
     changes, method = changes or {}, model or method_for(preset, dataset)
     base = settings_for(method, preset, dataset).override(changes)
     if preset or dataset or not hasattr(base.model, "scaling"):
         return ChosenSettings(base)
-    facts = GraphFacts(graph, split, base, changes, coarsened or partial(coarsen, graph.adjacency), profile)
+    facts = GraphFacts(graph, split, base, changes, coarsen or partial(coarsen_graph, graph.adjacency), profile)
     rules = imported(method_info(method).adapt)
     adapted = [facts.scaling] if rules is None else rules(facts)
     choices = tuple(choice for choice in adapted if choice.setting not in changes)

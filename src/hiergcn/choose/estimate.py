@@ -81,7 +81,7 @@ def estimate_fit(graph: Graph, split: Split) -> Estimate:
     The settings are those adapted to the graph. An `InputError` is raised if a fit would need too much memory.
     """
     trainer = Trainer(graph)
-    settings = choose_settings(graph, split, coarsened=trainer.coarsened).settings
+    settings = choose_settings(graph, split, coarsen=trainer.coarsen).settings
     trainer.plan(settings)
     width = graph.n_features or WIDTH
     nodes = min(graph.n_nodes, TRIAL_NODES, max(TRIAL_ENTRIES // width, 200))

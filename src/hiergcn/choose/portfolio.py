@@ -119,7 +119,7 @@ class Candidate(NamedTuple):
     when: Condition | None = None
     """What must hold for it to be tried."""
     early: str | None = None
-    """Property of `SearchState` by which it is tried before its turn, because what is known by now speaks for it."""
+    """Property of `SearchState` by which it is tried out of order, because what is known by now speaks for it."""
     recipe: bool = False
     """Whether its settings are the recipe for a named dataset, not those adapted to the graph."""
 

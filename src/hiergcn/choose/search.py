@@ -35,7 +35,7 @@ from hiergcn.settings.registry import method_info
 from hiergcn.settings.settings import Settings
 from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent, StopTraining
-from hiergcn.train.trainer import SeedResults, Trainer, train_seeds, turns
+from hiergcn.train.trainer import SeedResults, Trainer, fold_splits, train_seeds
 from hiergcn.workers.machine import available_memory
 from hiergcn.workers.pool import Pool, Send, Work
 
@@ -116,7 +116,7 @@ class Automatic:
     profile: GraphProfile
     validation: np.ndarray
     """The nodes that validated."""
-    turns: tuple[Split, ...]
+    folds: tuple[Split, ...]
     """The split, or those of cross-validation."""
     structural: bool
     """Whether features were made from the edges, because the nodes had none."""
@@ -182,7 +182,7 @@ def choose(
             raise
         interrupted = True
     search.weigh()
-    return Automatic(search.candidates, search.profile, search.validation, search.turns, search.structural, interrupted)
+    return Automatic(search.candidates, search.profile, search.validation, search.folds, search.structural, interrupted)
 
 
 def _clock() -> float:
@@ -206,9 +206,9 @@ class Search:
     def __post_init__(self) -> None:
         trainer, split = self.trainer, self.split
         self.share = _FIRST_SHARE if len(self.seeds) > 1 else 1.0
-        take_turns = len(split.validation) < ENOUGH and trainer.graph.labels is not None
-        self.turns = turns(split, trainer.graph.truth) if take_turns else (split,)
-        self.validation = np.sort(np.concatenate([turn.validation for turn in self.turns]))
+        cross_validated = len(split.validation) < ENOUGH and trainer.graph.labels is not None
+        self.folds = fold_splits(split, trainer.graph.truth) if cross_validated else (split,)
+        self.validation = np.sort(np.concatenate([fold.validation for fold in self.folds]))
         self.validation_labels = trainer.graph.truth[self.validation]
         self.profile = profile_graph(trainer.graph, split)
         self.candidates: list[CandidateState] = []
@@ -227,9 +227,9 @@ class Search:
         with ExitStack() as stack:
             if count > 1:  # the workers start while the simple methods train
                 given = self.trainer.graph, str(self.trainer.device), self.trainer.given, self.trainer.checkpoint
-                pool = stack.enter_context(Pool(work_in_worker, *given, self.turns, processes=count))
+                pool = stack.enter_context(Pool(work_in_worker, *given, self.folds, processes=count))
                 pool.start_workers()
-            here = Lanes(Pool(work_here, self.trainer, self.turns, self.emit, self.workers, processes=0), 1)
+            here = Lanes(Pool(work_here, self.trainer, self.folds, self.emit, self.workers, processes=0), 1)
             self.try_all(simple, here, simple=True)
             lanes = here
             if count > 1:
@@ -307,7 +307,7 @@ class Search:
             return None
         candidate.memory = plan.on_device
         price = epoch_price(candidate.entry.method, plan, self.on_gpu)
-        candidate.epoch = self.slowdown * len(self.turns) * price
+        candidate.epoch = self.slowdown * len(self.folds) * price
         left, grace = self.budget.left(self.share), 0.0
         if now is None:
             left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE
@@ -318,7 +318,7 @@ class Search:
             return None
         candidate.settings = replace(settings, train=replace(settings.train, epochs=max(affordable, 1)))
         grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
-        return Watch(self.budget, self.share, now, grace, len(self.turns), epochs)
+        return Watch(self.budget, self.share, now, grace, len(self.folds), epochs)
 
     def _settings(self, entry: Candidate) -> Settings:
         """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
@@ -332,10 +332,10 @@ class Search:
             entry.method,
             dataset=self.dataset if entry.recipe else None,
             changes=entry.changes,
-            coarsened=self.trainer.coarsened,
+            coarsen=self.trainer.coarsen,
             profile=self.profile,
         ).settings
-        by_loss = {"selection": "loss"} if len(self.turns) > 1 else {}
+        by_loss = {"selection": "loss"} if len(self.folds) > 1 else {}
         return adapted.override(adapted.effective(by_loss | self.changes))
 
     def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
@@ -343,7 +343,7 @@ class Search:
         assert settings is not None
         made = MadeOnce()
         if lanes.count > 1:
-            columns = [label_columns(self.trainer.task(turn), settings.model) for turn in self.turns]
+            columns = [label_columns(self.trainer.task(fold), settings.model) for fold in self.folds]
             made = MadeOnce(self.trainer.hierarchy(settings), columns)
         lanes.start((candidate, seeds[0]), Job(settings, seeds, watch, made), candidate.epoch, candidate.memory)
 
@@ -425,7 +425,7 @@ class Watch:
     """What the candidate is compared with; None never stops it for being behind."""
     grace: float = 0.0
     """Seconds from the start of the choice that it has in any case."""
-    turns: int = 1
+    folds: int = 1
     """Parts of the validation nodes, one of which validates at a time."""
     epochs: int | None = None
     """Most epochs of the candidate; None if a network that is not trained to its end is of no use."""
@@ -436,11 +436,11 @@ class Watch:
         self.count += 1
         tried = self.epochs is not None and event.epoch >= TRIAL * self.epochs
         if self.budget.is_over(self.share, self.grace):
-            raise StopTraining if tried and self.turns == 1 else _StoppedError("it ran out of time")
+            raise StopTraining if tried and self.folds == 1 else _StoppedError("it ran out of time")
         if not tried or self.now is None or not self.now.accuracy:
             return
         behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
-        if behind > _WEAK * math.sqrt(self.turns) * self.now.error:
+        if behind > _WEAK * math.sqrt(self.folds) * self.now.error:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
 
 
@@ -449,7 +449,7 @@ class MadeOnce(NamedTuple):
 
     hierarchy: Hierarchy | None = None
     columns: Sequence[Mapping[str, np.ndarray]] = ()
-    """Of the training labels of each turn, by the name of the input."""
+    """Of the training labels of each fold, by the name of the input."""
 
 
 class Job(NamedTuple):
@@ -468,10 +468,10 @@ class Done(NamedTuple):
     left_out: str | None
     """Why a seed has no result."""
     epochs: float
-    """Epochs trained, the mean of the turns."""
+    """Epochs trained, the mean of the folds."""
 
 
-def work_here(trainer: Trainer, turns: Sequence[Split], emit: OnFitEvent, workers: int = 1) -> Work:
+def work_here(trainer: Trainer, folds: Sequence[Split], emit: OnFitEvent, workers: int = 1) -> Work:
     """Return a function that trains a job with this trainer; a failure must not lose other candidates."""
 
     def train(send: Send, job: Job) -> Done:
@@ -482,31 +482,31 @@ def work_here(trainer: Trainer, turns: Sequence[Split], emit: OnFitEvent, worker
             job.watch(event)
             if time.monotonic() - sent > _PAUSE:
                 sent = time.monotonic()
-                send(job.watch.count / len(turns))
+                send(job.watch.count / len(folds))
 
         try:
-            train_seeds(trainer, turns, job.settings, job.seeds, emit, workers, on_epoch, into=results)
+            train_seeds(trainer, folds, job.settings, job.seeds, emit, workers, on_epoch, into=results)
         except _StoppedError as reason:
             left_out = str(reason)
         except (HierGCNError, MemoryError, RuntimeError) as error:
             left_out = f"it failed ({error!s:.200})"
-        return Done(results, left_out, job.watch.count / len(turns))
+        return Done(results, left_out, job.watch.count / len(folds))
 
     return train
 
 
 def work_in_worker(
-    graph: Graph, device: str, hierarchy: Hierarchy | None, checkpoint: Checkpoint | None, turns: Sequence[Split]
+    graph: Graph, device: str, hierarchy: Hierarchy | None, checkpoint: Checkpoint | None, folds: Sequence[Split]
 ) -> Work:
     """Return the same for a worker process, with weights as arrays: tensors would be files that it keeps open."""
     torch.set_num_threads(1)
     trainer = Trainer(graph, device, hierarchy, checkpoint=checkpoint)
-    train = work_here(trainer, turns, lambda _: None)
+    train = work_here(trainer, folds, lambda _: None)
 
     def train_and_send(send: Send, job: Job) -> Done:
         trainer.keep_hierarchy(job.settings, job.made.hierarchy)
-        for turn, columns in zip(turns, job.made.columns, strict=False):
-            keep_columns(trainer.task(turn), columns)
+        for fold, columns in zip(folds, job.made.columns, strict=False):
+            keep_columns(trainer.task(fold), columns)
         done: Done = train(send, job)
         _convert_weights(done.results, lambda weight: weight.numpy(force=True))
         return done
@@ -516,6 +516,6 @@ def work_in_worker(
 
 def _convert_weights(results: SeedResults, to: Any) -> None:
     results.weights = {
-        seed: [{name: to(weight) for name, weight in turn.items()} for turn in turns]
-        for seed, turns in results.weights.items()
+        seed: [{name: to(weight) for name, weight in fold.items()} for fold in folds]
+        for seed, folds in results.weights.items()
     }

@@ -305,7 +305,7 @@ def compare(
         raise InputError(f"{graph.name}'s split has no test nodes to compare on; take random splits.")
     trainer = Trainer(graph, "cpu")  # coarsens once for all methods
     if not isinstance(methods, Mapping):
-        more: dict[str, Any] = {"dataset": dataset, "changes": changes, "coarsened": trainer.coarsened}
+        more: dict[str, Any] = {"dataset": dataset, "changes": changes, "coarsen": trainer.coarsen}
         named = {name: name.partition(":") for name in methods}  # NAME or NAME:PRESET
         methods = {
             name: choose_settings(trainer.graph, own, model=model, preset=preset or None, **more).settings

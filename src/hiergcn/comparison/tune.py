@@ -154,10 +154,10 @@ def tune(
     here = device if engine is None else "cpu"
     trainer = Trainer(graph, here)  # coarsens once: for the search space, the first trial's settings and all trials
     base = settings or settings_for(model or method_for(None, dataset), None, dataset).override(changes)
-    space = search_space(base, changes, trainer.coarsened)
-    chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsened=trainer.coarsened)
+    space = search_space(base, changes, trainer.coarsen)
+    chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsen=trainer.coarsen)
     first = settings or chosen(model).settings
-    deep = trainer.coarsened(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
+    deep = trainer.coarsen(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
     optuna, interrupted = _optuna(), False
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -247,7 +247,7 @@ def _fitting(
 def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable[..., Hierarchy]) -> Space:
     """Return the method's settings that are not fixed, with at most as many levels as the graph has.
 
-    `coarsened(levels, config)` makes the graph's hierarchy, such as `Trainer.coarsened`.
+    `coarsened(levels, config)` makes the graph's hierarchy, such as `Trainer.coarsen`.
     """
     names = {name for group in GROUPS if not settings.without_effect(group) for name in vars(getattr(settings, group))}
     space = {name: part for name, part in SPACE.items() if name in names and name not in fixed}

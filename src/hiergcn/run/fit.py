@@ -138,7 +138,7 @@ def fit(
     else:
         if settings is None:
             names = {"model": model, "preset": preset, "dataset": dataset}
-            chosen = choose_settings(trainer.graph, split, changes=changes, coarsened=trainer.coarsened, **names)  # type: ignore[arg-type]
+            chosen = choose_settings(trainer.graph, split, changes=changes, coarsen=trainer.coarsen, **names)  # type: ignore[arg-type]
         elif model or preset:
             raise InputError("Both settings and the name of a model or preset are given; leave one of them out.")
         else:
@@ -242,7 +242,7 @@ def _baseline(
         return Row(name, name, left_out="has nothing to learn from: the nodes have no features")
     seeds = seeds[: 1 if config_class(name).label_only else BASELINE_SEEDS]  # labels alone give the same for every seed
     try:
-        settings = choose_settings(graph, split, model=name, dataset=dataset, coarsened=trainer.coarsened).settings
+        settings = choose_settings(graph, split, model=name, dataset=dataset, coarsen=trainer.coarsen).settings
         trainer.plan(settings)  # refuses what does not fit into memory
         trained = train_seeds(trainer, [split], settings, seeds, lambda _: None)
     except (HierGCNError, MemoryError, RuntimeError) as error:
@@ -256,7 +256,7 @@ def _baseline(
 
 def _answer_of_choice(automatic: Automatic, trainer: Trainer, split: Split) -> _Answer:
     """Return the weighted mean of the chosen candidates, with the leaderboard."""
-    graph, chosen, folds = trainer.graph, automatic.chosen, len(automatic.turns)
+    graph, chosen, folds = trainer.graph, automatic.chosen, len(automatic.folds)
     members = [
         Member(
             candidate.settings,
@@ -286,13 +286,13 @@ def _answer_of_choice(automatic: Automatic, trainer: Trainer, split: Split) -> _
     return _Answer(
         members,
         chosen[0].results,
-        automatic.turns,
+        automatic.folds,
         mean(),
         {seed: mean(seed) for seed in chosen[0].results.probabilities},
         [*few, *_single_labels(graph), *graph.notes],
         automatic.interrupted,
         {"model": AUTO, "leaderboard": [row.to_dict() for row in rows], "verdict": automatic.verdict},
-        hierarchy=None if levels else trainer.coarsened(BATCH_LEVELS, CoarsenConfig()),
+        hierarchy=None if levels else trainer.coarsen(BATCH_LEVELS, CoarsenConfig()),
         seconds=sum(candidate.results.seconds for candidate in automatic.candidates),
     )
 
@@ -336,7 +336,7 @@ def _finished(
     answers, figures = evaluate(graph, scored, outputs, coverage)
     votes_of_run, advice = None, dict[str, pd.DataFrame]()
     if graph.target.kind == "classes" and graph.adjacency.nnz <= 2 * MOST_EDGES:
-        model, features = trainer.restored(first.settings, answer.folds[first.turn or 0], first.weights)
+        model, features = trainer.restore(first.settings, answer.folds[first.turn or 0], first.weights)
         votes_of_run = votes(model, features, predicted)
     if doubts is not None:
         given = votes(model, features, doubts.in_place_of(predicted)) if votes_of_run is not None else None
@@ -347,7 +347,7 @@ def _finished(
         "epoch": trained.seconds / max(len(history), 1),
     }
     if advise and graph.target.kind == "classes":
-        deep = trainer.made(DEPTH, CoarsenConfig())
+        deep = trainer.cached_hierarchy(DEPTH, CoarsenConfig())
         suggested = page_suggestions(graph, answers.confidence(outputs).max(axis=1), deep)
         advice |= {} if suggested is None else {SUGGESTIONS: suggested}
 

@@ -23,7 +23,7 @@ from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
-from hiergcn.train.trainer import turn_of
+from hiergcn.train.trainer import fold_of
 from hiergcn.workers.machine import choose_device, one_thread
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Model:
         self.train, self.turns = run.split.train, None
         """The training nodes, for methods that diffuse labels; and the turn in which each validated, -1 for never."""
         if run.turns > 1:
-            self.train, self.turns = turn_of(run.split, known, run.turns, order)
+            self.train, self.turns = fold_of(run.split, known, run.turns, order)
         self.train_labels = known[self.train]
 
     def __repr__(self) -> str:

@@ -22,8 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
-from hiergcn.coarsening.diffusion import folds
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen, diffusion
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.structure import with_structural_features
@@ -88,20 +87,20 @@ class Trainer:
         """Return the hierarchy with the levels that the settings ask for; None for methods that use none."""
         if not settings.model.uses_hierarchy:
             return None
-        return self.coarsened(settings.model.levels, settings.coarsen)
+        return self.coarsen(settings.model.levels, settings.coarsen)
 
     def keep_hierarchy(self, settings: Settings, hierarchy: Hierarchy | None) -> None:
         """Take a hierarchy that the settings ask for, made by another trainer of the same graph."""
         if hierarchy is not None:
             self._hierarchies.setdefault((settings.coarsen, settings.model.levels), hierarchy)
 
-    def coarsened(self, levels: int, config: CoarsenConfig) -> Hierarchy:
+    def coarsen(self, levels: int, config: CoarsenConfig) -> Hierarchy:
         """Return the graph coarsened up to `levels` times, from an earlier result if one goes deep enough."""
         if self.given is not None:
             return self.given.truncated(levels)
         key = (config, levels)
         if key not in self._hierarchies:
-            hierarchy = self.made(levels, config)
+            hierarchy = self.cached_hierarchy(levels, config)
             if hierarchy is None:
                 what = f"{levels} coarser levels of {self.graph.n_edges:,} edges"
                 require_memory(coarsening_memory(self.graph, levels), what=what, remedy="take fewer levels")
@@ -111,7 +110,7 @@ class Trainer:
             self._hierarchies[key] = hierarchy
         return self._hierarchies[key]
 
-    def made(self, levels: int, config: CoarsenConfig) -> Hierarchy | None:
+    def cached_hierarchy(self, levels: int, config: CoarsenConfig) -> Hierarchy | None:
         """Return the graph coarsened up to `levels` times if an earlier result goes deep enough."""
         made = [hierarchy for (other, _), hierarchy in self._hierarchies.items() if other == config]
         deep = next((one for one in made if one.requested >= levels or one.depth < one.requested), None)
@@ -137,7 +136,7 @@ class Trainer:
             self._tasks[id(split)] = (split, Task.of(self.graph, split))
         return self._tasks[id(split)][1]
 
-    def prepared(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
+    def prepare(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
         """Return the method and its inputs; they depend on the split only if the method `uses_labels`."""
         method = build_method(settings.method, settings.model)
         if self.graph.targets is not None and not settings.model.predicts_numbers:
@@ -152,9 +151,9 @@ class Trainer:
                 self._prepared = (key, (method, method.prepare(task, hierarchy, self.device)))
         return self._prepared[1]
 
-    def restored(self, settings: Settings, split: Split, weights: Weights) -> tuple[NodeModel, Features]:
+    def restore(self, settings: Settings, split: Split, weights: Weights) -> tuple[NodeModel, Features]:
         """Return a model with these weights, which were trained on this graph, and the features that it takes."""
-        method, prepared = self.prepared(settings, split)
+        method, prepared = self.prepare(settings, split)
         return with_weights(method, prepared, weights, self.graph.n_outputs, self.device), prepared.features
 
     def train(
@@ -217,13 +216,13 @@ class Trainer:
                 )
             from hiergcn.train.batches import Batches
 
-            cut_along = self.hierarchy(settings) or self.coarsened(BATCH_LEVELS, settings.coarsen)
-            whole = self.prepared(settings, runs[0][0])[1] if self.sees_whole(settings) else None
+            cut_along = self.hierarchy(settings) or self.coarsen(BATCH_LEVELS, settings.coarsen)
+            whole = self.prepare(settings, runs[0][0])[1] if self.sees_whole(settings) else None
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
                 batches = Batches(method, whole, task, cut_along, settings.train.batches, self.device)
                 yield from train(batches.model_inputs, list(group), batches=batches)
             return
-        train = partial(train, self.prepared(settings, runs[0][0])[1])
+        train = partial(train, self.prepare(settings, runs[0][0])[1])
         if workers > 1 and self.device.type == "cpu" and len(runs) > 2:
             (first,) = train(runs=with_tasks[:1])
             yield first
@@ -239,7 +238,7 @@ class Trainer:
         """Train runs in the workers of an engine, each by itself, or as many at once as give every GPU its share."""
         hierarchy = self.hierarchy(settings)
         if hierarchy is None and settings.train.batches > 1:
-            hierarchy = self.coarsened(BATCH_LEVELS, settings.coarsen)
+            hierarchy = self.coarsen(BATCH_LEVELS, settings.coarsen)
         request = unit_request(self.graph, settings, hierarchy, self.trains_on)
         splits = list({id(split): split for split, _ in runs}.values())
         places = {id(split): place for place, split in enumerate(splits)}
@@ -291,33 +290,33 @@ def _training(
     return train
 
 
-TURNS = 4
+FOLDS = 4
 
 
-def turns(split: Split, labels: NDArray[np.int64], count: int = TURNS) -> tuple[Split, ...]:
+def fold_splits(split: Split, labels: NDArray[np.int64], count: int = FOLDS) -> tuple[Split, ...]:
     """Return `count` splits in which each training and validation label validates once; fewer if labels are too few.
 
     A class with a single label trains in all of them. If every class has, the split itself is the only one.
     """
     for few in range(count, 1, -1):
-        nodes, turn = turn_of(split, labels, few)
-        if np.isin(np.arange(few), turn).all():
-            return tuple(replace(split, train=nodes[turn != k], validation=nodes[turn == k]) for k in range(few))
+        nodes, fold = fold_of(split, labels, few)
+        if np.isin(np.arange(few), fold).all():
+            return tuple(replace(split, train=nodes[fold != k], validation=nodes[fold == k]) for k in range(few))
     return (split,)
 
 
-def turn_of(
-    split: Split, labels: NDArray[np.int64], count: int = TURNS, order: NDArray[np.int64] | None = None
+def fold_of(
+    split: Split, labels: NDArray[np.int64], count: int = FOLDS, order: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the training and validation nodes, and in which turn each validates, or -1 for never.
+    """Return the training and validation nodes, and in which fold each validates, or -1 for never.
 
-    Turns are those of the nodes as they are listed in `order`, by default as they are.
+    Folds are those of the nodes as they are listed in `order`, by default as they are.
     """
     nodes = np.union1d(split.train, split.validation)
     if order is not None:
         nodes = order[np.isin(order, nodes)]
     classes = labels[nodes]
-    return nodes, np.where(np.bincount(classes)[classes] > 1, folds(classes, count), -1)
+    return nodes, np.where(np.bincount(classes)[classes] > 1, diffusion.folds(classes, count), -1)
 
 
 class AllSeedsFailedError(HierGCNError):
@@ -335,7 +334,7 @@ class SeedResults:
         self.outcomes: list[SeedOutcome] = []  # without arrays and weights
         self.probabilities: dict[int, np.ndarray] = {}  # (n, classes), or numbers (n, 1), by seed
         self.weights: dict[int, list[dict[str, Tensor]]] = {}
-        """Of each turn, by seed."""
+        """Of each fold, by seed."""
         self.interrupted = False
         self.seconds = 0.0
 
@@ -353,21 +352,21 @@ class SeedResults:
         }
         return max(ranks, key=lambda seed: ranks[seed]) if ranks else None
 
-    def add(self, outcomes: Sequence[SeedOutcome], turns: Sequence[Split]) -> SeedOutcome:
-        """Add a finished seed, one outcome for each turn, and return the first, with the seconds of all.
+    def add(self, outcomes: Sequence[SeedOutcome], folds: Sequence[Split]) -> SeedOutcome:
+        """Add a finished seed, one outcome for each fold, and return the first, with the seconds of all.
 
-        The outcome comes last, so that Ctrl-C leaves none without its probabilities. A seed fails if a turn does.
+        The outcome comes last, so that Ctrl-C leaves none without its probabilities. A seed fails if a fold does.
         """
         seconds = sum(one.seconds for one in outcomes)
         first = replace(next((one for one in outcomes if one.failure), outcomes[0]), seconds=seconds)
         outputs = [one.probabilities for one in outcomes if one.probabilities is not None]
-        if len(outputs) == len(turns):
+        if len(outputs) == len(folds):
             self.weights[first.seed] = [one.weights for one in outcomes if one.weights is not None]
             mean = outputs[0]
-            if len(outputs) > 1:  # a node that validates in a turn gets the output of that turn
+            if len(outputs) > 1:  # a node that validates in a fold gets the output of that fold
                 mean = sum(outputs) / np.float32(len(outputs))  # type: ignore[assignment]
-                for output, turn in zip(outputs, turns, strict=True):
-                    mean[turn.validation] = output[turn.validation]
+                for output, fold in zip(outputs, folds, strict=True):
+                    mean[fold.validation] = output[fold.validation]
             self.probabilities[first.seed] = mean
         self.outcomes.append(replace(first, probabilities=None, weights=None))
         return first
@@ -396,7 +395,7 @@ class SeedResults:
 
 def train_seeds(
     trainer: Trainer,
-    turns: Sequence[Split],
+    folds: Sequence[Split],
     settings: Settings,
     seeds: Sequence[int],
     emit: OnFitEvent,
@@ -407,21 +406,21 @@ def train_seeds(
     """Train every seed; raise an error if none gives a model. Ctrl-C keeps the seeds that are finished, if any.
 
     Args:
-        turns: the split, or those of cross-validation, see `turns`.
+        folds: the split, or those of cross-validation, see `fold_splits`.
         on_epoch: called instead of `emit` after each epoch.
         into: results of earlier seeds, which are added to.
     """
     if trainer.sees_whole(settings):
-        trainer.prepared(settings, turns[0])
+        trainer.prepare(settings, folds[0])
     results = into or SeedResults()
     began = time.perf_counter()
-    runs = [(turn, seed) for seed in seeds for turn in turns]
-    trained: list[SeedOutcome] = []  # turns of the seed at hand
+    runs = [(fold, seed) for seed in seeds for fold in folds]
+    trained: list[SeedOutcome] = []  # folds of the seed at hand
     try:
         for outcome in trainer.train(settings, runs, on_epoch or emit, workers):
             trained.append(outcome)
-            if len(trained) == len(turns):
-                emit(SeedDone(results.add(trained, turns)))
+            if len(trained) == len(folds):
+                emit(SeedDone(results.add(trained, folds)))
                 trained = []
     except KeyboardInterrupt:
         if results.best is None:
