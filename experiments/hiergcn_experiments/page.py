@@ -170,10 +170,9 @@ def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
         shown.figure.save(folder / "figures" / f"{shown.name}.svg", WIDTH)
     write_text(folder / name, markdown(page))
     drawn = {shown.name: shown.figure.html(shown.description) for shown in page.pictures}
-    count = Counter(page.verdicts)
-    return write_text(
-        folder / "index.html", rendered("paper.html", script=script("page"), page=page, drawn=drawn, count=count)
-    )
+    values = {"page": page, "drawn": drawn, "count": Counter(page.verdicts)}
+    html = rendered("paper.html", script=script("page"), package="hiergcn_experiments", **values)
+    return write_text(folder / "index.html", html)
 
 
 def markdown(page: Page) -> str:

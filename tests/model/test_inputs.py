@@ -17,7 +17,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.task import Task
 from hiergcn.model import inputs as inputs_module
-from hiergcn.model.inputs import COUNT_HOPS, MEAN_HOPS, WIDEST, build_method
+from hiergcn.model.inputs import COUNT_HOPS, MEAN_HOPS, WIDEST, build_method, column_names
 from hiergcn.model.nearness import SHARE_HOPS, SPREADS, share_columns
 from hiergcn.run.run import Run
 from hiergcn.settings.methods import MLPConfig
@@ -56,14 +56,20 @@ def test_columns_are_those_of_shortest_paths(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize("also", [{}, {"harmonic": True}, {"degrees": True}])
-def test_standardised_inputs_are_standardised_with_their_columns(
+def test_standardised_inputs_are_standardised_with_their_columns_and_names(
     graph: Graph, split: Split, also: dict[str, Any]
 ) -> None:
-    method = build_method("mlp", MLPConfig(scaling="standard", **BOTH, **also))
+    config = MLPConfig(scaling="standard", **BOTH, **also)
+    method = build_method("mlp", config)
     found = method.prepare(Task.of(graph, split), None, CPU).features
     assert isinstance(found, torch.Tensor)
     width = 3 if "degrees" in also else graph.n_features
     assert found.shape[1] == width + len(COUNT_HOPS) + len(MEAN_HOPS) * width + (3 if "harmonic" in also else 0)
+    names = column_names(config, [f"x{k}" for k in range(graph.n_features)], ["a", "b", "c"])
+    assert len(set(names)) == found.shape[1]
+    assert names[width + len(COUNT_HOPS)] == (
+        "mean degree within 1 hop" if "degrees" in also else "mean x0 within 1 hop"
+    )
     np.testing.assert_allclose(found.mean(dim=0), 0.0, atol=1e-4)
     assert set(np.round(found.std(dim=0, correction=0).numpy(), 3)) <= {0.0, 1.0}
 

@@ -30,8 +30,6 @@ from torch import Tensor
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
-from hiergcn.graph.structure import SURROUNDINGS
-from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.target import Scale
 from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, NodeModel
@@ -243,7 +241,7 @@ def explain_node(
     node: str,
     *,
     class_names: Sequence[str],
-    columns: Sequence[FeatureColumn] = (),
+    names: Sequence[str],
     class_: str | None = None,
     top: int = 10,
 ) -> Explanation:
@@ -254,7 +252,7 @@ def explain_node(
         hierarchy: that the model uses, if any.
         predictions: a row for each node, with `id`, `predicted`, `given` and `label`.
         probabilities: (n, classes).
-        columns: table columns that the features were made of.
+        names: of the columns of the attribution.
         class_: name of the class to explain; by default the predicted one.
         top: number of nodes and features to list.
     """
@@ -266,7 +264,6 @@ def explain_node(
     explained = predicted if class_ is None else list(class_names).index(class_)
     attribution = attribute(number, explained)
     shares, by_feature = attribution.by_node(), attribution.by_feature()
-    names = feature_names(columns, attribution.shape[1], class_names)
 
     distance = csgraph.shortest_path(adjacency, unweighted=True, directed=False, indices=number)
     reached = np.isfinite(distance)
@@ -290,16 +287,6 @@ def explain_node(
         features=tuple(FeatureShare(names[k], float(by_feature[k])) for k in _largest(by_feature, top)),
         hyper_nodes=() if hierarchy is None else _hyper_nodes(hierarchy, predictions, number, shares),
     )
-
-
-def feature_names(columns: Sequence[FeatureColumn], n_features: int, class_names: Sequence[str] = ()) -> list[str]:
-    """Return the names of the features, or numbers if they are unknown; harmonic columns are named by their class."""
-    names = [name for column in columns for name in column.features]
-    harmonic = [f"labels nearby: {name}" for name in class_names]
-    for known in (names, names + harmonic, [*SURROUNDINGS], [*SURROUNDINGS, *harmonic]):
-        if len(known) == n_features:
-            return known
-    return [f"feature {k}" for k in range(n_features)]
 
 
 def _node_number(ids: NDArray[Any], wanted: str) -> int:

@@ -36,7 +36,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import within_hops
-from hiergcn.graph.structure import surroundings
+from hiergcn.graph.structure import SURROUNDINGS, surroundings
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, MemoryPlan, Method, NodeModel, Prepared, Weights, Workload, WrappedMethod
 from hiergcn.model.ops.sparse import SparseMatrix
@@ -170,6 +170,10 @@ class Input:
         """Return its columns, (n, columns)."""
         raise NotImplementedError
 
+    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
+        """Return the names of its columns, given those of the features and of the classes."""
+        raise NotImplementedError
+
     def wrap(self, method: Method, config: Any) -> Method:
         """Return the method with this input beside its network."""
         raise NotImplementedError
@@ -196,6 +200,9 @@ class HarmonicInput(Input):
     def columns(self, task: Task, config: Any) -> np.ndarray:
         return harmonic_columns(task, self.sharp)
 
+    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
+        return [f"labels nearby: {name}" for name in classes]
+
 
 class SharpInput(HarmonicInput):
     name, title, sharp = "sharp", " with sharp harmonic columns", True
@@ -212,6 +219,9 @@ class DegreesInput(Input):
     def columns(self, task: Task, config: Any) -> np.ndarray:
         return surroundings(task.adjacency)
 
+    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
+        return [*SURROUNDINGS]
+
 
 class HopsInput(Input):
     name, title, called = "hops", " with hop columns", "hop_counts and hop_means"
@@ -221,6 +231,12 @@ class HopsInput(Input):
         columns = [hop_counts(task)] if config.hop_counts else []
         columns += [hop_means(task, config.scaling)] if config.hop_means else []
         return np.hstack(columns)
+
+    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
+        words = ["within 1 hop", *(f"within {hop} hops" for hop in COUNT_HOPS[1:])]  # those of means are the first
+        counts = [f"nodes {within}" for within in words] if config.hop_counts else []
+        means = words[: len(MEAN_HOPS)] if config.hop_means else []
+        return counts + [f"mean {name} {within}" for within in means for name in features]
 
     def planned_columns(self, config: Any, n_features: int) -> int:
         counts, means = int(config.hop_counts), int(config.hop_means)
@@ -271,6 +287,17 @@ def keep_columns(task: Task, columns: Mapping[str, np.ndarray]) -> None:
 def candidate_name(method: str, config: Any) -> str:
     """Return a method's name with its inputs, such as `gcn+harmonic`."""
     return "+".join([method, *(kind.name for kind in inputs_of(config))])
+
+
+def column_names(config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """Return the names of the columns that a method takes, as `WithInputs` joins them."""
+    inputs = [kind for kind in inputs_of(config) if not kind.beside_network]
+    names = list(features)
+    for kind in inputs:
+        if kind.replaces_features:
+            names = kind.column_names(config, names, classes)
+    beside = [kind.column_names(config, names, classes) for kind in reversed(inputs) if not kind.replaces_features]
+    return [name for part in (names, *beside) for name in part]
 
 
 class WithInputs(WrappedMethod):

@@ -17,12 +17,12 @@ EQUAL = 1e-9
 """A standard deviation up to this is rounding."""
 
 
-def rendered(template: str, *, script: Markup | None = None, **values: Any) -> str:
-    """Return the page. Only `script` may run in it: the page's security policy names its digest."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # only a page needs it
+def rendered(template: str, *, script: Markup | None = None, package: str = "hiergcn.reports", **values: Any) -> str:
+    """Return the page of a template in `package`. Only `script` may run in it: its security policy names the digest."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # only a page needs it
 
     environment = Environment(
-        loader=PackageLoader("hiergcn.reports"),
+        loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((package, "hiergcn.reports"))]),
         autoescape=True,  # names come from users' files
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -19,7 +19,7 @@ from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
-from hiergcn.model.inputs import build_method
+from hiergcn.model.inputs import HarmonicInput, build_method, column_names
 from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
@@ -278,17 +278,19 @@ def explain(
     graph, model = training_graph(run, graph), run.model
     ordered, _ = in_order(graph)
     order = pd.Index(model.ids).get_indexer(ordered.ids.astype(str))
-    by_labels, scale = not model.explained.uses_features, model.target.scale
+    by_labels, scale, config = not model.explained.uses_features, model.target.scale, model.explained.settings.model
+    features = [name for column in model.columns for name in column.features]
+    features = features or [f"feature {k}" for k in range(model.n_features)]
     attribution = model.attribution_on(ordered, device)
     explanation = explain_node(
         attribution if scale is None else lambda node, output: attribution(node, output).in_unit(scale),
         ordered.adjacency,
-        model.hierarchy if model.explained.settings.model.uses_hierarchy else None,
+        model.hierarchy if config.uses_hierarchy else None,
         run.table.iloc[order].reset_index(drop=True),
         run.probabilities[order],
         node,
         class_names=run.target.names,
-        columns=() if by_labels else model.columns,
+        names=(HarmonicInput().column_names if by_labels else column_names)(config, features, run.target.names),
         class_=class_,
         top=top,
     )
