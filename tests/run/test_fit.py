@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
+from sklearn.metrics import log_loss
 
 from hiergcn.choose.adapt import MOST_LEVELS, choose_settings
 from hiergcn.cli.summary import print_summary
@@ -73,19 +74,40 @@ def test_metrics_have_their_documented_keys(result: Run) -> None:
     assert "validation" in metrics["selection"]
 
 
-def test_a_new_metric_shows_up_everywhere(small: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METRICS, "hits", Metric("number of hits", lambda truth, predicted: (truth == predicted).sum()))
-    result = fit(
-        small, model="hgcn-plus", changes={"epochs": 2, "levels": 1}, baselines=["label-propagation"], device="cpu"
-    )
-    metrics = result.metrics()
-    hits = metrics["test_accuracy"]["mean"] * len(result.split.test)
-    assert metrics["hits"]["mean"] == pytest.approx(hits)
-    assert set(metrics["val_hits"]) == {"mean", "std", "per_seed"}
-    assert metrics["baselines"][0]["test"]["hits"]["mean"] > 0
-    screen = Console(file=StringIO(), width=200)
-    print_summary(screen, result, Path("run"), asked=1)
-    assert screen.file.getvalue().count("number of hits") == 2  # type: ignore[attr-defined]
+def test_a_new_metric_shows_up_everywhere_and_earlier_runs_load(
+    small: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    baselines = {"changes": {"epochs": 2, "levels": 1}, "baselines": ["label-propagation"], "device": "cpu"}
+    first = fit(small, model="hgcn-plus", **baselines)  # type: ignore[arg-type]
+    first.save(tmp_path / "earlier")
+    loss = Metric("log loss", lambda truth, p: log_loss(truth, p, labels=range(p.shape[1])), of_outputs=True)
+    monkeypatch.setitem(METRICS, "log_loss", loss._replace(lower_is_better=True))
+    fit(small, model="hgcn-plus", **baselines).save(tmp_path / "now")  # type: ignore[arg-type]
+
+    def screen(run: Run) -> str:
+        console = Console(file=StringIO(), width=200)
+        print_summary(console, run, None, asked=1)
+        return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+    def load(name: str) -> Run:
+        return replace(Run.load(tmp_path / name), outcomes=first.outcomes)
+
+    earlier, now = load("earlier"), load("now")
+    metrics, shown = now.metrics(), screen(now)
+    assert metrics["log_loss"]["mean"] == pytest.approx(metrics["val_log_loss"]["mean"], abs=1.0)
+    assert now.test is not None
+    assert now.test["log_loss"].mean == metrics["log_loss"]["mean"]
+    scores = metrics["log_loss"]["mean"], metrics["baselines"][0]["test"]["log_loss"]["mean"]
+    assert all(f"{score:.4g}" in shown for score in scores)
+    assert shown.count("log loss") == 2  # of the run, and over a column of the methods
+    assert "test, log loss (lower is better, not in %)" in shown
+    assert f"<td>{scores[0]:.4g}</td>" in now.page()
+
+    assert list(earlier.test or ()) == ["accuracy", "macro_f1", "balanced_accuracy"]
+    assert "log loss" not in screen(earlier) + earlier.page() + earlier._repr_html_()
+    monkeypatch.delitem(METRICS, "log_loss")  # a package that is no longer installed had registered it
+    assert list(load("now").validation) == list(earlier.validation)
+    assert "log loss" not in screen(load("now"))
 
 
 def test_without_test_nodes_there_is_no_test_score(small: Graph) -> None:

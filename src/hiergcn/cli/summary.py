@@ -9,7 +9,7 @@ from rich.console import Console
 from hiergcn.choose.search import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration, describe_intervals, describe_sets
-from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, metrics_for
+from hiergcn.evaluate.metrics import METRICS, Metric, PartReport, Summary
 from hiergcn.reports.headline import doubt_caution, headline
 from hiergcn.reports.leaderboard import Board, Row, board_of
 from hiergcn.run.run import Run
@@ -21,8 +21,6 @@ _FILES = {
     "Report": "report.html",
     "Run folder": "",
 }
-TITLES = ("R²", "MAE", "RMSE")
-MEANING = "R² is 1 for perfect predictions, 0 for the mean. MAE, RMSE: mean absolute and root mean squared error."
 SHOWN_NOTES = 10
 SHOWN_CLASSES = 30
 SHOWN_NAMES = 4
@@ -106,8 +104,7 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
         if folder is not None and (folder / name).exists() and not (title == "Doubtful" and none):
             out.print(f"{title + ':':12} {folder / name}", soft_wrap=True)
     if board.metric == "r2":
-        scores = _shown(getattr(board.ours, board.on))
-        shown = ", ".join(f"{title} {value}" for title, value in zip(TITLES, scores, strict=True))
+        shown = ", ".join(f"{column.title} {column.cell(board.ours)}" for column in board.scores.values())
         about = f"Scores of the predicted {run.scores['target']} on {board.nodes:,} {board.on} nodes."
         line = f"{run.scores['dataset']}: {shown}. {about}"
     else:  # the headline of the page, so that it is on the screen when a fit ends
@@ -124,14 +121,15 @@ def _print_accuracy(out: Console, run: Run, board: Board) -> None:
     how = f"{run.settings.method} on {name}, preset {run.settings.preset}, {seeds}"
     delivered = [("predictions, test", percent(metrics["delivered_accuracy"]), "", "", "")] if test else []
     delivered.append(("predictions, validation", percent(metrics["delivered_val_accuracy"]), "", "", ""))
-    each = [("each seed, test", *_figures(test.accuracy))] if test else []
-    each.append(("each seed, validation", *_figures(validation.accuracy)))
+    accuracy = METRICS["accuracy"]
+    each = [("each seed, test", *_figures(test.accuracy, accuracy))] if test else []
+    each.append(("each seed, validation", *_figures(validation.accuracy, accuracy)))
     each = each if count > 1 or not board.automatic else []  # would repeat the delivered ones
     rows = each + delivered if run.claim is not None else delivered + each  # the paper reports means over seeds
     rows += [
-        (f"{board.on}, {METRICS[metric].title}", *_figures(summary))
-        for metric, summary in (test or validation).items()
-        if metric != "accuracy"
+        (f"{board.on}, {metric.description}", *_figures((test or validation)[name], metric))
+        for name, metric in board.metrics.items()
+        if name != board.metric
     ]
     if run.claim is not None:
         rows.append(("the paper's claim", percent(run.claim), "", "", ""))
@@ -158,10 +156,12 @@ def _print_verdict(out: Console, run: Run, without_test: str) -> None:
         out.print(failed, style="yellow")
 
 
-def _figures(summary: Summary) -> tuple[str, str, str, str]:
+def _figures(summary: Summary, metric: Metric) -> tuple[str, str, str, str]:
     values = summary.values
-    spread = "-" if summary.std is None else f"± {percent(summary.std)}"
-    return percent(summary.mean), spread, percent(min(values, default=None)), percent(max(values, default=None))
+    if not len(values):
+        return "-", "-", "-", "-"
+    spread = "-" if summary.std is None else f"± {metric.text(summary.std)}"
+    return metric.text(values.mean()), spread, metric.text(min(values)), metric.text(max(values))
 
 
 def _print_methods(out: Console, run: Run, board: Board) -> None:
@@ -194,7 +194,7 @@ def _print_methods(out: Console, run: Run, board: Board) -> None:
         out.print(f"Not in the table: {', '.join(names[:SHOWN_NAMES])}{more} ({printable(reason)}{hint}).")
     ours, *others = done
     if ours.ours and others:
-        best = max(others, key=lambda row: board.score(row) or 0.0)
+        best = max(others, key=lambda row: METRICS[board.metric].rank(board.score(row)))
         out.print(_verdict(ours.name, getattr(ours, board.on).main, best.name, getattr(best, board.on).main))
     out.print()
 
@@ -216,11 +216,16 @@ def _print_numbers(out: Console, run: Run, board: Board) -> None:
     of = f"{printable(metrics['target'])} of {printable(metrics['dataset'])}"
     title = f"Chosen for {of}" if board.automatic else f"{run.settings.method} for {of}, {seeds}"
     parts = [part for part in ("test", "validation") if part == "validation" or run.test]
-    rows = [(f"predictions, {part}", *_shown(getattr(board.ours, part))) for part in parts]
+
+    def means(report: PartReport) -> list[str]:
+        return [board.shown(report[name].mean if name in report else None, name) for name in board.metrics]
+
+    rows = [(f"predictions, {part}", *means(getattr(board.ours, part))) for part in parts]
     if count > 1:
-        rows += [(f"single seeds, {part}", *_shown(getattr(run, part))) for part in parts]
-    print_table(out, ("", *TITLES), rows, title=title)
-    out.print(MEANING)
+        rows += [(f"single seeds, {part}", *means(getattr(run, part))) for part in parts]
+    print_table(out, ("", *(metric.heading for metric in board.metrics.values())), rows, title=title)
+    short = [f"{metric.short}: {metric.description}." for metric in board.metrics.values() if metric.short]
+    out.print(" ".join(["R² is 1 for perfect predictions, 0 for the mean.", *short]))
     optimistic = "There are no test values. Validation also chose the epoch, so its scores are optimistic."
     _print_verdict(out, run, optimistic)
     out.print()
@@ -228,10 +233,3 @@ def _print_numbers(out: Console, run: Run, board: Board) -> None:
     intervals: Mapping[str, Any] | None = metrics["prediction_intervals"]
     if intervals is not None:
         out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
-
-
-def _shown(report: PartReport | None) -> list[str]:
-    """Return the scores that `TITLES` name."""
-    known: Mapping[str, Summary] = report or {}
-    means = [known[name].mean if name in known else None for name in metrics_for("numbers")]
-    return ["-" if mean is None else f"{mean:.4g}" for mean in means]

@@ -8,7 +8,7 @@ once for all methods: peak memory does not include coarsening.
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -63,8 +63,9 @@ class Score:
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> Self:
-        metrics = {name: row.pop(result_key(name), None) for name in metrics_for("classes")}
-        return cls(metrics={name: value for name, value in metrics.items() if value is not None}, **row)
+        metrics = {name: row.get(result_key(name)) for name in metrics_for("classes")}
+        about = {field.name: row[field.name] for field in fields(cls) if field.name != "metrics"}
+        return cls(metrics={name: value for name, value in metrics.items() if value is not None}, **about)
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,42 @@ Outputs = NDArray[np.floating]
 
 
 class Metric(NamedTuple):
-    """A score of predictions."""
+    """A score of predictions, and how tables and sentences show it."""
 
     title: str
-    """As shown to people."""
     score: Callable[[NDArray[Any], NDArray[Any]], float | None]
     """Called with the true and the predicted classes or numbers of some nodes; None if it is not defined."""
     kind: Kind = "classes"
     """What is predicted."""
     of_outputs: bool = False
     """Whether `score` takes probabilities, (v, classes), in place of the predicted classes."""
+    short: str = ""
+    """A shorter title for the head of a column."""
+    share: bool = False
+    """Whether it is a fraction of 1, shown in per cent."""
+    form: str = ".4g"
+    """Format of the score if it is no share."""
+    lower_is_better: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The head of a column of scores."""
+        return f"{self.short or self.title}{' %' if self.share else ''}"
+
+    @property
+    def description(self) -> str:
+        """The title, with what has to be said beside accuracies in per cent."""
+        notes = ["lower is better"] * self.lower_is_better
+        notes += ["not in %"] * (self.kind == "classes" and not self.share)
+        return f"{self.title} ({', '.join(notes)})" if notes else self.title
+
+    def text(self, value: float) -> str:
+        """Return a score, or a difference of scores, as tables show it."""
+        return f"{100 * value:.1f}" if self.share else format(value, self.form)
+
+    def rank(self, value: float | None) -> float:
+        """Return a number that is higher the better a score is; lowest without a score."""
+        return -math.inf if value is None else -value if self.lower_is_better else value
 
 
 class PerClass(NamedTuple):
@@ -70,19 +96,30 @@ def _r2(truth: Numbers, predicted: Numbers) -> float | None:
 
 
 METRICS: dict[str, Metric] = {
-    "accuracy": Metric("accuracy", lambda truth, predicted: float((truth == predicted).mean())),
-    "macro_f1": Metric("macro-F1", partial(_mean_over_classes, "f1")),
-    "balanced_accuracy": Metric("balanced accuracy", partial(_mean_over_classes, "recall")),
-    "r2": Metric("R²", _r2, "numbers"),
-    "mae": Metric("mean absolute error", lambda truth, predicted: float(np.abs(truth - predicted).mean()), "numbers"),
+    "accuracy": Metric("accuracy", lambda truth, predicted: float((truth == predicted).mean()), share=True),
+    "macro_f1": Metric("macro-F1", partial(_mean_over_classes, "f1"), share=True),
+    "balanced_accuracy": Metric("balanced accuracy", partial(_mean_over_classes, "recall"), share=True),
+    "r2": Metric("R²", _r2, "numbers", form=".3f"),
+    "mae": Metric(
+        "mean absolute error",
+        lambda truth, predicted: float(np.abs(truth - predicted).mean()),
+        "numbers",
+        short="MAE",
+        form="#.4g",
+        lower_is_better=True,
+    ),
     "rmse": Metric(
-        "root mean squared error", lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean()), "numbers"
+        "root mean squared error",
+        lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean()),
+        "numbers",
+        short="RMSE",
+        form="#.4g",
+        lower_is_better=True,
     ),
 }
-"""Every metric by its name; the first of a kind is the main one. Result files list what stands here, and so do tables
-and pages of classes; those of numbers name R² and both errors themselves.
-Of classes, higher is better and 1 is perfect. R² is 1 less the squared error in units of the variance; errors are in
-the unit of the target, and lower is better."""
+"""Every metric by its name; the first of a kind is the main one. Result files, tables and pages list what stands here,
+but those of an earlier run only what it was scored by. R² is 1 less the squared error in units of the variance; errors
+are in the unit of the target."""
 
 
 def metrics_for(target: Target | Kind) -> dict[str, Metric]:
@@ -130,6 +167,22 @@ class PartReport(dict[str, Summary]):
     def main(self) -> Summary:
         """The first metric: accuracy of classes, R² of numbers."""
         return next(iter(self.values()))
+
+
+def part_report(saved: Mapping[str, Any]) -> PartReport | None:
+    """Return the scores on a part of the split from JSON; None if there are none."""
+    if not all(saved.values()):
+        return None
+    return PartReport({name: Summary(tuple(over["per_seed"])) for name, over in saved.items()})
+
+
+def saved_reports(scores: Mapping[str, Any]) -> dict[str, PartReport | None]:
+    """Return the scores of a run over its seeds, by the metrics that its `metrics.json` names and that are known."""
+    names = [name for key in scores if key.startswith("val_") and (name := key.removeprefix("val_")) in METRICS]
+    return {
+        "validation": part_report({name: scores[f"val_{name}"] for name in names}),
+        "test": part_report({name: scores[result_key(name)] for name in names}),
+    }
 
 
 def score(target: Target, truth: NDArray[Any], outputs: Outputs) -> dict[str, float | None]:

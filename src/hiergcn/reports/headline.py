@@ -106,11 +106,13 @@ def headline(metrics: Mapping[str, Any], board: Board, constant: float | None = 
 
 
 def _headline_of_numbers(metrics: Mapping[str, Any], board: Board) -> Headline:
-    r2, mae, rmse = (shown_number(board.score(board.ours, name)) for name in ("r2", "mae", "rmse"))
+    shown = {metric.title: shown_number(board.score(board.ours, name)) for name, metric in board.metrics.items()}
+    (_, r2), *further = shown.items()
+    errors = ", ".join(f"{title} {value}" for title, value in further)
     scored = f"{board.on.capitalize()} R² of the predicted {metrics['target']} on {board.nodes:,} nodes."
     intervals = metrics["prediction_intervals"]
     sentences = (
-        f"{scored} Mean absolute error {mae}, root mean squared error {rmse}.",
+        f"{scored} {errors[:1].upper()}{errors[1:]}.",
         metrics["verdict"],
         board.comparison(),
         describe_intervals(intervals) if intervals else None,

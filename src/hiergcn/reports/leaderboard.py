@@ -7,10 +7,20 @@ column is added here for every place that shows it.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
-from hiergcn.evaluate.metrics import METRICS, PartReport, Summary, accuracy_interval, metrics_for, result_key
+from hiergcn.evaluate.metrics import (
+    METRICS,
+    Metric,
+    PartReport,
+    Summary,
+    accuracy_interval,
+    metrics_for,
+    part_report,
+    saved_reports,
+)
 from hiergcn.fragments import duration, percent, sentence, table
 from hiergcn.reports.template import in_percent, in_seconds, mean_and_std, signed
 from hiergcn.settings.registry import method_title
@@ -65,25 +75,11 @@ class ShownRun(Protocol):
     def environment(self) -> Mapping[str, Any]: ...
 
 
-class Measure(NamedTuple):
-    """How the score by which methods are ordered is shown."""
-
-    title: str
-    unit: float
-    """What a score of 1 is shown as."""
-    text: str
-    """Format of a score in this unit."""
-    simple: tuple[str, ...]
-    """Methods that an answer must be better than to be worth its cost."""
-    least: float = -math.inf
-    """Lowest value in plots."""
-
-
 _SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
-MEASURES = {
-    "accuracy": Measure("accuracy, %", 100.0, "{:.1f} %", _SIMPLE),
-    "r2": Measure("R²", 1.0, "{:.3f}", ("constant", *_SIMPLE[:3]), -0.5),
-}
+SIMPLE = {"accuracy": _SIMPLE, "r2": ("constant", *_SIMPLE[:3])}
+"""Methods that an answer must be better than to be worth its cost, by the main metric."""
+LEAST_R2 = -0.5
+"""Lowest R² in plots."""
 
 
 @dataclass(frozen=True)
@@ -123,13 +119,6 @@ class Row:
     def from_dict(cls, saved: Mapping[str, Any]) -> "Row":
         parts = {part: part_report(saved[part]) for part in ("validation", "test")}
         return cls(**{**saved, **parts})
-
-
-def part_report(saved: Mapping[str, Any]) -> PartReport | None:
-    """Return the scores on a part of the split from JSON; None if there are none."""
-    if not all(saved.values()):
-        return None
-    return PartReport({name: Summary(tuple(one["per_seed"])) for name, one in saved.items()})
 
 
 class Leaderboard(tuple[Row, ...]):
@@ -177,8 +166,8 @@ class Board:
     """Those with a score."""
     left_out: Sequence[tuple[str, str]]
     """Methods without a result, and why."""
-    metric: str
-    """`accuracy` or `r2`."""
+    metrics: Mapping[str, Metric]
+    """Those that the run was scored by, the main one first."""
     on: str
     """`test` or `validation`."""
     nodes: int
@@ -186,6 +175,11 @@ class Board:
     """Whether these are the candidates of the automatic choice, not simpler methods beside one that was named."""
     claim: float | None = None
     """Accuracy that the paper reports."""
+
+    @property
+    def metric(self) -> str:
+        """The main metric: `accuracy` or `r2`."""
+        return next(iter(self.metrics))
 
     @property
     def ours(self) -> Row:
@@ -207,7 +201,7 @@ class Board:
     @property
     def main_columns(self) -> list[Column]:
         """The columns beside the plot, on the first screen of a page."""
-        main = Column("R²", lambda row: signed(_format(".3f", self.score(row))))
+        main = Column("R²", lambda row: signed(self.text(row)))
         if self.metric == "accuracy":
             main = Column(f"{self.on},\u00a0%", lambda r: mean_and_std({"mean": self.score(r), "std": self.spread(r)}))
         return [main, *([Column("weight", lambda row: _weight(row, " %"))] if self.automatic else [])]
@@ -222,8 +216,8 @@ class Board:
                 Column("seeds", lambda row: str(row.seeds)),
                 Column("time", lambda row: "" if row.seconds is None else in_seconds(row.seconds)),
             ]
-        seen = Column("R² on validation", lambda row: signed(_format(".3f", self.validation(row))))
-        errors = [self._scored(METRICS[name].title, name, "#.4g") for name in ("mae", "rmse")]
+        seen = Column("R² on validation", lambda row: signed(self.shown(self.validation(row))))
+        errors = [column._replace(title=self.metrics[name].title) for name, column in self.scores.items()][1:]
         return [*errors, *([seen] if self.on == "test" else [])]
 
     @property
@@ -241,10 +235,7 @@ class Board:
         weight, time = Column("weight %", _weight), Column("time", lambda row: duration(row.seconds or 0.0))
         seeds = Column("seeds", lambda row: str(row.seeds))
         if self.metric == "r2":
-            scores = [
-                self._scored(title, name, ".4g") for title, name in (("R²", "r2"), ("MAE", "mae"), ("RMSE", "rmse"))
-            ]
-            return [*scores, weight, time]
+            return [*self.scores.values(), weight, time]
         if self.automatic:
             test = Column("test %", lambda row: percent(row.test.accuracy.mean if row.test else None))
             return [Column("validation %", lambda row: percent(self.validation(row))), test, weight, seeds, time]
@@ -253,20 +244,28 @@ class Board:
             over: Summary = getattr(row, self.on).main
             return percent(over.mean) + ("" if over.std is None else f" ± {percent(over.std)}")
 
-        scores = [self._scored(f"{metric.title} %", name, "%") for name, metric in metrics_for("classes").items()]
-        return [Column(scores[0].title, with_spread), *scores[1:], seeds, time]
+        main, *further = self.scores.values()
+        return [main._replace(cell=with_spread), *further, seeds, time]
 
-    def _scored(self, title: str, metric: str, form: str) -> Column:
-        return Column(title, lambda row: _format(form, self.score(row, metric)))
+    @property
+    def scores(self) -> dict[str, Column]:
+        """A column for each metric."""
+        return {name: Column(metric.heading, partial(self.text, metric=name)) for name, metric in self.metrics.items()}
+
+    def text(self, row: Row, metric: str | None = None) -> str:
+        """Return a score of a row as tables show it, by default the main one."""
+        return self.shown(self.score(row, metric), metric)
+
+    def shown(self, score: float | None, metric: str | None = None) -> str:
+        """Return a score as tables show it; "-" if there is none."""
+        return "-" if score is None else self.metrics[metric or self.metric].text(score)
 
     @property
     def main_rows(self) -> Sequence[Row]:
         """The rows of the first screen: the answer, its members and simple methods, then the best of the rest."""
         if self.metric == "r2":
             return self.rows
-        wanted = sorted(
-            self.rows, key=lambda row: not (row.ours or row.weight or row.name in MEASURES[self.metric].simple)
-        )
+        wanted = sorted(self.rows, key=lambda row: not (row.ours or row.weight or row.name in SIMPLE[self.metric]))
         return [row for row in self.rows if row in wanted[:MAIN_ROWS]]
 
     @property
@@ -275,9 +274,8 @@ class Board:
         if self.metric == "r2":
             text = "R² is 1 for perfect predictions and 0 for the mean of all values."
             text += " Validation chose the weights; test values were read once, at the end." if self.automatic else ""
-            least = MEASURES[self.metric].least
-            beyond = any((self.score(row) or 0.0) < least for row in self.rows)
-            return text + (f" A mark at the left edge has an R² below {signed(f'{least:.1f}')}." if beyond else "")
+            beyond = any((self.score(row) or 0.0) < LEAST_R2 for row in self.rows)
+            return text + (f" A mark at the left edge has an R² below {signed(f'{LEAST_R2:.1f}')}." if beyond else "")
         members = [row for row in self.rows if row.weight]
         if not members or not self.automatic:
             return ""
@@ -286,7 +284,7 @@ class Board:
 
     def comparison(self) -> str | None:
         """Say whether the run is better than the best simple method, or that it cannot be told."""
-        others = [row for row in self.rows if row.name in MEASURES[self.metric].simple and not row.ours]
+        others = [row for row in self.rows if row.name in SIMPLE[self.metric] and not row.ours]
         simple = max(others, key=lambda row: self.validation(row) or 0.0, default=None)  # the best on validation
         if simple is None or simple.weight == 1.0:  # or it is the answer
             return None
@@ -312,11 +310,11 @@ class Board:
         from hiergcn.reports.palette import INK, MUTED, method_colour
         from hiergcn.reports.panels import Entry, legend_html
 
-        title, unit, text, _, least = MEASURES[self.metric]
         classes = self.metric == "accuracy"  # numbers have neither an interval nor a mark for each seed
+        title, unit, sign = ("accuracy, %", 100.0, " %") if classes else ("R²", 1.0, "")
 
         def shown(value: float) -> float:
-            return max(unit * value, least)
+            return unit * value if classes else max(value, LEAST_R2)
 
         scores = [self.score(row) or 0.0 for row in self.rows]
         seeds = [getattr(row, self.on).main.values for row in self.rows]
@@ -338,7 +336,7 @@ class Board:
         column, cells = PlotColumn(axis), []
         for row, score, each, ends, chosen in zip(self.rows, scores, seeds, intervals, seen, strict=True):
             colour, drawn = INK if not row.name else method_colour(row.name), []
-            tip = f"{row.title}: {self.on if classes else title} {text.format(unit * score)}"
+            tip = f"{row.title}: {self.on if classes else title} {self.shown(score)}{sign}"
             if classes:
                 low, high = map(shown, ends)
                 tip += f", {low:.1f} to {high:.1f}"
@@ -348,7 +346,7 @@ class Board:
             else:
                 drawn.append(column.zero())
             if chosen is not None and self.on == "test":
-                about = f"{row.title}: validation {text.format(unit * chosen)}"
+                about = f"{row.title}: validation {self.shown(chosen)}{sign}"
                 drawn.append(column.mark(shown(chosen), MUTED, "diamond", 3.5, about))
             if self.claim is not None and row.ours:
                 drawn.append(column.mark(shown(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %"))
@@ -377,21 +375,16 @@ def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
 
 def board_of(metrics: Mapping[str, Any]) -> Board:
     """Return the run and the methods beside it, from the content of `metrics.json`."""
-    metric = "r2" if "target" in metrics else "accuracy"
-    table = metrics_for(METRICS[metric].kind)
-    on = "test" if metrics[result_key(metric)] else "validation"
+    parts = saved_reports(metrics)  # scores of the seeds, which are compared with those of other methods
+    measured = {name: METRICS[name] for name in parts["validation"] or ()}
+    metric, on = next(iter(measured)), "test" if parts["test"] else "validation"
     automatic = metrics["leaderboard"] is not None
     if automatic or metric == "r2":  # the scores of the answer
         keys = {"test": "delivered_{}", "validation": "delivered_val_{}"}
-        given = {part: {name: metrics.get(key.format(name)) for name in table} for part, key in keys.items()}
+        given = {part: {name: metrics.get(key.format(name)) for name in measured} for part, key in keys.items()}
         parts = {
             part: PartReport({name: Summary((score,)) for name, score in scores.items() if score is not None}) or None
             for part, scores in given.items()
-        }
-    else:  # those of the seeds, which are compared with those of other methods
-        parts = {
-            "test": part_report({name: metrics[result_key(name)] for name in table}),
-            "validation": part_report({name: metrics[f"val_{name}"] for name in table}),
         }
     ours = Row(
         "" if automatic or metric == "r2" else metrics["model"],
@@ -414,24 +407,18 @@ def board_of(metrics: Mapping[str, Any]) -> Board:
     if metric == "accuracy":
         nodes = sum(one["support"] for one in metrics["per_class"]["classes"])
         if not automatic:
-            rows.sort(key=lambda row: -(getattr(row, on).main.mean or 0.0))
-    return Board(rows, left_out, metric, on, nodes, automatic, metrics["claim"] if on == "test" else None)
+            rows.sort(key=lambda row: -measured[metric].rank(getattr(row, on).main.mean))
+    return Board(rows, left_out, measured, on, nodes, automatic, metrics["claim"] if on == "test" else None)
 
 
 def score_text(report: PartReport | None) -> str:
     """Return the main score of a part as people read it: an accuracy in per cent, or R²."""
     if report is None or report.main.mean is None:
         return ""
-    name, value = next(iter(report)), report.main.mean
-    return f"{100 * value:.1f} %" if METRICS[name].kind == "classes" else f"R² {value:.3f}"
+    metric = METRICS[next(iter(report))]
+    text = metric.text(report.main.mean)
+    return f"{text} %" if metric.share else f"{metric.title} {text}"
 
 
 def _weight(row: Row, unit: str = "") -> str:
     return f"{100 * row.weight:.0f}{unit}" if row.weight else ""
-
-
-def _format(form: str, value: float | None) -> str:
-    """Return a score in a format, or as a percentage."""
-    if form == "%":
-        return percent(value)
-    return "" if value is None else format(value, form)

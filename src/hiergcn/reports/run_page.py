@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import describe_calibration, describe_sets
-from hiergcn.evaluate.metrics import metrics_for, result_key
+from hiergcn.evaluate.metrics import result_key
 from hiergcn.reports import axes, figures
 from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.classes import class_section
@@ -19,7 +19,7 @@ from hiergcn.reports.figures import class_map, levels_pictures
 from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
 from hiergcn.reports.leaderboard import Board, ShownRun, board_of
 from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours, value_ends
-from hiergcn.reports.template import in_script, in_seconds, rendered, script, settings_rows
+from hiergcn.reports.template import in_script, in_seconds, mean_and_std, rendered, script, settings_rows
 from hiergcn.settings.settings import recipe_files
 
 SHOWN_SIZES = 8
@@ -115,8 +115,10 @@ def _class_values(
         },
         "curves": curves,
         "scores": [  # on test and validation nodes
-            {"title": metric.title, "test": metrics[result_key(name)], "validation": metrics[f"val_{name}"]}
-            for name, metric in metrics_for("classes").items()
+            {"title": metric.description}
+            | {"test": mean_and_std(metrics[result_key(name)], metric.text)}
+            | {"validation": mean_and_std(metrics[f"val_{name}"], metric.text)}
+            for name, metric in board.metrics.items()
         ],
         "seeds": [
             {"seed": seed, "test": test, "validation": validation, "epoch": epoch}

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -51,12 +51,14 @@ def in_seconds(value: float) -> str:
     return "< 0.1 s" if value < 0.05 else f"{value:,.1f} s"
 
 
-def mean_and_std(summary: Mapping[str, float | None] | None) -> str:
-    """Format a summary over seeds in per cent, without the sign; one seed, or seeds that are equal, have no spread."""
-    if summary is None:
+def mean_and_std(
+    summary: Mapping[str, float | None] | None, text: Callable[[float], str] = lambda share: f"{100 * share:.1f}"
+) -> str:
+    """Format a summary over seeds, by default in per cent; one seed, or seeds that are equal, have no spread."""
+    if summary is None or summary["mean"] is None:
         return "–"
-    spread = f" ± {in_percent(summary['std'])}" if (summary["std"] or 0.0) > EQUAL else ""
-    return in_percent(summary["mean"]) + spread
+    std = summary["std"] or 0.0
+    return text(summary["mean"]) + (f" ± {text(std)}" if std > EQUAL else "")
 
 
 def signed(text: str) -> str:

@@ -31,7 +31,7 @@ from torch import Tensor
 
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.errors import InputError
-from hiergcn.evaluate.metrics import Answers, PartReport, metrics_for, result_key
+from hiergcn.evaluate.metrics import Answers, PartReport, saved_reports
 from hiergcn.explanation.votes import Votes
 from hiergcn.files import DAMAGED_ARRAYS, DIGITS, unescaped, write_csv, write_text
 from hiergcn.fragments import card, sentence
@@ -42,7 +42,7 @@ from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.target import Classes, Numbers, Scale, Target
 from hiergcn.model.inputs import candidate_name
 from hiergcn.model.method import Weights
-from hiergcn.reports.leaderboard import Leaderboard, Row, part_report, score_text
+from hiergcn.reports.leaderboard import Leaderboard, Row, score_text
 from hiergcn.run.out_folder import check_manifest, folder_written_whole, write_manifest
 from hiergcn.settings.settings import Settings
 from hiergcn.train.loop import HISTORY, SeedOutcome
@@ -331,12 +331,12 @@ class Run:
     @cached_property
     def validation(self) -> PartReport:
         """Every metric on validation nodes, over the seeds."""
-        return part_report({name: self.scores[f"val_{name}"] for name in metrics_for(self.target)}) or PartReport()
+        return saved_reports(self.scores)["validation"] or PartReport()
 
     @cached_property
     def test(self) -> PartReport | None:
         """The same on test nodes; None if there are none."""
-        return part_report({name: self.scores[result_key(name)] for name in metrics_for(self.target)})
+        return saved_reports(self.scores)["test"]
 
     @cached_property
     def leaderboard(self) -> Leaderboard | None:
