@@ -9,12 +9,10 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.model.ops import gpu_kernels
-from hiergcn.model.ops.dense import DenseProductOnGPU
 from hiergcn.model.ops.dropout import DropoutConcat, Mask, ReplicaGenerator, dropout
-from hiergcn.model.ops.layer import FeatureLayerOnGPU, MixProductOnGPU
 from hiergcn.model.ops.replicas import apply, vmap
 from hiergcn.model.ops.row_chunks import row_chunks
-from hiergcn.model.ops.sparse import ProductOnGPU, SparseMatrix
+from hiergcn.model.ops.sparse import SparseMatrix
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # without a GPU, slowly
 if gpu_kernels() is None or not (torch.cuda.is_available() or INTERPRETED):
@@ -173,6 +171,7 @@ def test_nan_in_a_channel_propagates() -> None:
 @pytest.mark.parametrize("keep", [False, True])
 def test_mix_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> None:
     assert kernels.can_mix_product(d * c, c)
+    assert not kernels.can_mix_product(30, 3)  # channels that are no power of 2
     H = torch.randn(n, 3, k, device=DEVICE).transpose(0, 1)
     theta, w = torch.randn(3, k + 2, d * c, device=DEVICE)[:, 2:], torch.randn(3, c, device=DEVICE)
     below = torch.randn(3, n, d * c, device=DEVICE) if onto else None
@@ -188,8 +187,12 @@ def test_mix_product(n: int, k: int, d: int, c: int, onto: bool, keep: bool) -> 
         assert kept is None
 
 
-def test_mix_product_needs_a_power_of_two_channels() -> None:
-    assert not kernels.can_mix_product(30, 3)
+def test_a_product_of_replicas_lies_by_nodes_and_can_be_changed_in_place() -> None:
+    left, right = torch.randn(3, 5, 4, device=DEVICE), torch.randn(3, 4, 2, device=DEVICE)
+    product = kernels.nodes_first_product(left, right)
+    torch.testing.assert_close(product, left @ right)
+    assert product.stride() == (2, 6, 1)
+    assert not product._is_view()
 
 
 @pytest.mark.parametrize(("n", "k", "m"), [(1, 3, 5), (700, 40, 128), (5000, 72, 200)])
@@ -273,17 +276,17 @@ def test_autograd_functions_of_the_gpu() -> None:
     H, theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 5), (2, 5, 6), (2, 2)))
     Z, S = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 9, 6), (2, 9, 3)))
     mask = Mask(2**15, 9 * 8, draw=(on_gpu(np.array([1, 2])), on_gpu(np.array([0, 4]))))
-    mixed = apply(MixProductOnGPU, H, theta, w, Z.clone(), True)
+    mixed = apply(kernels.MixProduct, H, theta, w, Z.clone(), True)
     plain = (torch.relu(Z + H @ theta).unflatten(2, (3, 2)) * w[:, None, None]).sum(3)
     same_with_gradients(mixed, plain, (Z, H, theta, w))
-    same_with_gradients(apply(DenseProductOnGPU, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
-    same_with_gradients(apply(DenseProductOnGPU, H, theta, None).relu_(), torch.relu(H @ theta), (H, theta))
+    same_with_gradients(apply(kernels.DenseProduct, H, theta, Z.clone()), Z + H @ theta, (Z, H, theta))
+    same_with_gradients(apply(kernels.DenseProduct, H, theta, None).relu_(), torch.relu(H @ theta), (H, theta))
     kept = apply(DropoutConcat, torch.ones_like(H), torch.ones_like(S), mask)
     dropped = apply(DropoutConcat, H, S, mask)
     same_with_gradients(dropped, torch.cat([H, S], dim=2) * kept, (H, S))
     matrix = sp.csr_array(sp.random_array((9, 5), density=0.5, rng=np.random.default_rng(0)))
     X = SparseMatrix.from_scipy(matrix, DEVICE)
-    product = apply(ProductOnGPU, torch.stack([X.values, 2 * X.values]), theta, X.pattern, True)
+    product = apply(kernels.SparseProduct, torch.stack([X.values, 2 * X.values]), theta, X.pattern)
     same_with_gradients(product, torch.stack([X.to_dense() @ theta[0], 2 * X.to_dense() @ theta[1]]), (theta,))
 
 
@@ -300,12 +303,12 @@ def test_feature_layer(n: int, p: int, d: int, c: int, dropped: bool) -> None:
     S = torch.randn(n, 2, p, device=DEVICE).transpose(0, 1).requires_grad_()
     theta, w = (torch.randn(shape, device=DEVICE).requires_grad_() for shape in ((2, 40 + p, d * c), (2, c)))
     assert kernels.can_propagate_mix(p, d * c, c)
-    found = apply(FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, True)
+    found = apply(kernels.FeatureLayer, values, S, theta, w, X.pattern, A, True)
     rows = torch.stack([replace(X, values=own).to_dense() for own in values])
     Z = A.to_dense() @ torch.cat([rows, S], dim=2) @ theta
     same_with_gradients(found, (torch.relu(Z).unflatten(2, (d, c)) * w[:, None, None]).sum(3), (S, theta, w))
     with torch.no_grad():
-        assert torch.equal(apply(FeatureLayerOnGPU, values, S, theta, w, X.pattern, A, dropped, False), found)
+        assert torch.equal(apply(kernels.FeatureLayer, values, S, theta, w, X.pattern, A, False), found)
 
 
 def same_with_gradients(found: torch.Tensor, expected: torch.Tensor, learned: tuple[torch.Tensor, ...]) -> None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hiergcn.model.ops import cpu, gpu_kernels, triton_kernels
-from hiergcn.model.ops.replicas import InDims, ReplicaRule, apply, concat_columns, replicas_first
+from hiergcn.model.ops.replicas import apply, concat_columns, on_replicas
 
 _STEPS = 2**16  # rates are exact to 1 / 65536
 _OFFSET_STEP = 4  # offsets per draw: torch counts the 32-bit words that a thread takes
@@ -66,7 +66,7 @@ class Mask:
         models, width = len(source), values.shape[-1]
         flat = values.reshape(models, values.numel() // (models * width), width)
         if self.draw is not None:
-            made: Tensor = triton_kernels().dropout(flat, *self._for_kernels())
+            made: Tensor = triton_kernels().dropout(flat, *self._for_kernels)
             return made.view(values.shape)
         if self.bits is None:
             none, made = flat[0, :, :0], torch.empty(flat.shape, dtype=values.dtype)
@@ -82,7 +82,7 @@ class Mask:
         """Return [left ‖ right] with dropout: of one model on a CPU, or of replicas by the kernels of a GPU."""
         if self.seeds:
             return cpu.dropout_concat(left, right, self._index, self.seeds[0], self.limit, self.scale)
-        joined: Tensor = triton_kernels().dropout_concat(left, right, *self._for_kernels())
+        joined: Tensor = triton_kernels().dropout_concat(left, right, *self._for_kernels)
         return joined
 
     def split(self, values: Tensor, columns: int) -> tuple[Tensor, Tensor]:
@@ -90,13 +90,14 @@ class Mask:
         if self.seeds:
             dropped = self.dropped(values)
             return dropped[:, :columns], dropped[:, columns:]
-        left, right = triton_kernels().dropout_split(values, columns, *self._for_kernels())
+        left, right = triton_kernels().dropout_split(values, columns, *self._for_kernels)
         return left, right
 
     @property
     def _index(self) -> Tensor | None:
         return None if self.rows is None else self.rows.index
 
+    @property
     def _for_kernels(self) -> tuple[tuple[Tensor, Tensor, int] | None, Tensor | None]:
         return None if self.draw is None else (*self.draw, self.kept), self._index
 
@@ -171,7 +172,11 @@ def dropout(values: Tensor, rate: float, generator: AnyGenerator = None, rows: R
     Replicas may have some `rows` of a matrix, (m, d).
     """
     if isinstance(generator, ReplicaGenerator) and _kept(rate) < _STEPS:
-        return apply(_DropoutOfReplicas, values, generator.replica, rate, generator, rows)
+
+        def drop(each: Tensor, _: Tensor) -> Tensor:
+            return apply(Dropout, each, draw_mask(rate, each.shape[1:], each.device, generator, rows))
+
+        return on_replicas(drop, values, generator.replica)
     mask = draw_mask(rate, values.shape, values.device, generator, rows)
     return values if mask is None else apply(Dropout, values, mask)
 
@@ -189,28 +194,18 @@ class Dropout(torch.autograd.Function):
         return ctx.mask.dropped(grads[0]), None
 
 
-class _DropoutOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(
-        info: Any,
-        in_dims: InDims,
-        values: Tensor,
-        _: Tensor,
-        rate: float,
-        generator: ReplicaGenerator,
-        rows: RowSubset | None,
-    ) -> tuple[Tensor, int]:
-        (each,) = replicas_first(info, in_dims, values)
-        return apply(Dropout, each, draw_mask(rate, each.shape[1:], each.device, generator, rows)), 0
-
-
 def dropout_concat(
     left: Tensor, right: Tensor, rate: float, generator: AnyGenerator = None, rows: RowSubset | None = None
 ) -> Tensor:
     """Return [left ‖ right] with dropout; (n, d) (n, e) -> (n, d + e)."""
-    if isinstance(generator, ReplicaGenerator) and generator.on_gpu:
-        return apply(_DropoutConcatOfReplicas, left, right, rate, generator, rows)
-    return dropout(concat_columns(left, right), rate, generator, rows)
+    if not isinstance(generator, ReplicaGenerator) or not generator.on_gpu:
+        return dropout(concat_columns(left, right), rate, generator, rows)
+
+    def join(left: Tensor, right: Tensor) -> Tensor:
+        mask = draw_mask(rate, left.shape, left.device, generator, rows)
+        return apply(DropoutConcat, left, right, mask or Mask(_STEPS, 0, rows=rows))  # without dropout, it joins alone
+
+    return on_replicas(join, left, right)
 
 
 class DropoutConcat(torch.autograd.Function):
@@ -224,19 +219,3 @@ class DropoutConcat(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         return *ctx.mask.split(grads[0], ctx.columns), None
-
-
-class _DropoutConcatOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(
-        info: Any,
-        in_dims: InDims,
-        left: Tensor,
-        right: Tensor,
-        rate: float,
-        generator: ReplicaGenerator,
-        rows: RowSubset | None,
-    ) -> tuple[Tensor, int]:
-        mask = draw_mask(rate, left.shape, left.device, generator, rows)
-        mask = Mask(_STEPS, 0, rows=rows) if mask is None else mask  # the kernel also joins without dropout
-        return apply(DropoutConcat, *replicas_first(info, in_dims, left, right), mask), 0

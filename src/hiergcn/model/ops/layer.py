@@ -17,6 +17,7 @@ that the channels of an output column are neighbours.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import copy_context
+from functools import partial
 from typing import Any, Literal, TypeGuard
 
 import torch
@@ -24,8 +25,8 @@ from torch import Tensor
 from torch.overrides import has_torch_function
 from torch.utils.checkpoint import checkpoint
 
-from hiergcn.model.ops import cpu, gpu_kernels, triton_kernels
-from hiergcn.model.ops.dense import add_product, dense_product, inner_products, product_gradients
+from hiergcn.model.ops import cpu, gpu_kernels
+from hiergcn.model.ops.dense import add_product, dense_product, inner_products
 from hiergcn.model.ops.dropout import (
     AnyGenerator,
     Mask,
@@ -35,8 +36,8 @@ from hiergcn.model.ops.dropout import (
     dropout,
     dropout_concat,
 )
-from hiergcn.model.ops.replicas import InDims, ReplicaRule, apply, replicas_first, under_vmap
-from hiergcn.model.ops.sparse import Features, Pattern, SparseMatrix, feature_dropout, propagate
+from hiergcn.model.ops.replicas import apply, on_replicas, under_vmap
+from hiergcn.model.ops.sparse import Features, SparseMatrix, feature_dropout, propagate
 
 ChannelMix = Literal["after_relu", "before_relu"]
 Backend = Literal["torch", "numba", "triton"]
@@ -46,7 +47,7 @@ def choose_backend(
     theta: Tensor, w: Tensor | None, phi: Tensor | None, mix: ChannelMix, relu: bool, generator: AnyGenerator
 ) -> Backend:
     """Return which implementation computes a layer with these settings."""
-    if phi is not None or not (w is None or _mixes_after_relu(w, mix, relu)):
+    if phi is not None or (w is not None and (mix != "after_relu" or not relu)):
         return "torch"  # no fused kernel has φ, or a weighted sum before the ReLU
     if on_cpu_alone(theta, generator):
         return "numba"
@@ -90,8 +91,9 @@ def convolve(
         else:
             H = dropout(H, rate, generator, rows) if isinstance(H, Tensor) else H.dropped(rate, generator)
             S = None if S is None else dropout(S, rate, generator)
-        if backend == "triton" and w is not None:
-            return _by_triton(adjacency, H, S, theta, w, transposed)
+        if backend == "triton":
+            made: Tensor = gpu_kernels().convolve(adjacency, H, S, theta, w, transposed)
+            return made
         return _by_torch(adjacency, H, S, theta, w, phi, mix, relu, transposed)
 
     given = H, S, theta, w, phi
@@ -110,39 +112,34 @@ def _by_torch(
     transposed: SparseMatrix | None,
 ) -> Tensor:
     """Return G of H and S after dropout, each propagated on the narrower side of its product with θ."""
-    Z, parts = None, [H]  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
-    if S is not None:
-        parts.append(S)
+    Z, parts = None, [H] if S is None else [H, S]  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
     widths = [part.shape[1] for part in parts]
     phis = [None] * len(parts) if phi is None else phi.split(widths)
     for part, weight, own_weight in zip(parts, theta.split(widths), phis, strict=True):
         if Z is not None and phi is None and isinstance(part, Tensor):
             Z = add_product(Z, propagate(adjacency, part, transposed), weight)
             continue
-        term = _propagated(adjacency, part, weight, transposed)
+        term = propagated(adjacency, part, weight, transposed)
         term = term if own_weight is None else term + _product(part, own_weight)
         Z = term if Z is None else Z + term
     assert Z is not None
     return mix_channels(Z, w, mix, relu)
 
 
-def _propagated(adjacency: SparseMatrix, H: Features, theta: Tensor, transposed: SparseMatrix | None = None) -> Tensor:
+def propagated(adjacency: SparseMatrix, H: Features, theta: Tensor, transposed: SparseMatrix | None = None) -> Tensor:
     """Return Â H θ, propagated on the narrower side."""
-    if _is_narrow(H, theta):
+    if is_narrow(H, theta):
         return dense_product(propagate(adjacency, H, transposed), theta)
     return propagate(adjacency, _product(H, theta), transposed)
 
 
-def _product(H: Features, weight: Tensor) -> Tensor:
-    return dense_product(H, weight) if isinstance(H, Tensor) else H @ weight
-
-
-def _is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
+def is_narrow(H: Features, theta: Tensor) -> TypeGuard[Tensor]:
+    """Return whether H is dense and has no more columns than H θ."""
     return isinstance(H, Tensor) and H.shape[1] <= theta.shape[1]
 
 
-def _mixes_after_relu(w: Tensor | None, mix: ChannelMix, relu: bool) -> TypeGuard[Tensor]:
-    return w is not None and mix == "after_relu" and relu
+def _product(H: Features, weight: Tensor) -> Tensor:
+    return dense_product(H, weight) if isinstance(H, Tensor) else H @ weight
 
 
 def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", relu: bool = True) -> Tensor:
@@ -150,34 +147,14 @@ def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", re
 
     Z is overwritten.
     """
-    after = _mixes_after_relu(w, mix, relu)
-    if after and Z.is_cuda and gpu_kernels():
-        assert w is not None
-        return apply(_MixOfReplicas, Z, w) if under_vmap() else apply(_Mix, Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)
+    after = w is not None and mix == "after_relu" and relu
+    if after and w is not None and Z.is_cuda and (kernels := gpu_kernels()):
+        if under_vmap():
+            return on_replicas(partial(apply, kernels.Mix), Z, w)
+        return apply(kernels.Mix, Z.unsqueeze(0), w.unsqueeze(0)).squeeze(0)
     Z = Z.clamp_min(0.0) if after else Z
     mixed: Tensor = Z if w is None else (Z.unflatten(1, (-1, w.shape[0])) * w).sum(dim=2)
     return mixed.relu_() if relu and not after else mixed
-
-
-class _Mix(torch.autograd.Function):
-    """Σ_j w_j ReLU(Z_j) of Z (models, n, d * c) and w (models, c) on a GPU, in one pass each way."""
-
-    @staticmethod
-    def forward(ctx: Any, Z: Tensor, w: Tensor) -> Tensor:
-        ctx.save_for_backward(Z, w)
-        mixed: Tensor = triton_kernels().mix_channels(Z, w)
-        return mixed
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
-        by_Z, by_w = triton_kernels().mix_channels_backward(grads[0], *ctx.saved_tensors)
-        return by_Z, by_w
-
-
-class _MixOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(info: Any, in_dims: InDims, Z: Tensor, w: Tensor) -> tuple[Tensor, int]:
-        return apply(_Mix, *replicas_first(info, in_dims, Z, w)), 0
 
 
 def _by_numba(
@@ -201,7 +178,7 @@ def _by_numba(
         return apply(_LayerOnCPU, None, S, theta, w, None, adjacency, relu, *kept)
     H = feature_dropout(H, rate, generator)
     S = theta.new_empty(H.shape[0], 0) if S is None else dropout(S, rate, generator)
-    if _is_narrow(H, theta):
+    if is_narrow(H, theta):
         return apply(_LayerOnCPU, H, S, theta, w, None, adjacency, relu, None, None)
     theta_H, theta_S = theta.split([H.shape[1], p])
     return apply(_LayerOnCPU, S, None, theta_S, w, _product(H, theta_H), adjacency, relu, None, None)
@@ -265,118 +242,6 @@ class _LayerOnCPU(torch.autograd.Function):
             by_X = ctx.transposed.product(by_X)
         H, S = by_X.split([left, by_X.shape[1] - left], dim=1) if ctx.mask is None else ctx.mask.split(by_X, left)
         return H if by_H else None, S if by_S else None, *learned, *[None] * 4
-
-
-def _by_triton(
-    adjacency: SparseMatrix, H: Features, S: Tensor | None, theta: Tensor, w: Tensor, transposed: SparseMatrix | None
-) -> Tensor:
-    """Return G of replicas on a GPU, of H and S after dropout."""
-    keep = torch.is_grad_enabled()
-    if S is not None:
-        if isinstance(H, SparseMatrix) and gpu_kernels().can_propagate_mix(S.shape[1], theta.shape[1], w.shape[0]):
-            return apply(_FeatureLayerOfReplicas, H.values, S, theta, w, H.pattern, adjacency, keep)
-        theta_H, theta_S = theta.split([H.shape[1], S.shape[1]])
-        Z = _propagated(adjacency, H, theta_H)
-        return apply(_MixProductOfReplicas, propagate(adjacency, S), theta_S, w, Z, keep)
-    if _is_narrow(H, theta):
-        return apply(_MixProductOfReplicas, propagate(adjacency, H, transposed), theta, w, None, keep)
-    return mix_channels(_propagated(adjacency, H, theta, transposed), w)
-
-
-class _MixProductOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: InDims, H: Tensor, theta: Tensor, w: Tensor, Z: Tensor | None, keep: bool
-    ) -> tuple[Tensor, int]:
-        return apply(MixProductOnGPU, *replicas_first(info, in_dims, H, theta, w, Z), keep), 0
-
-
-class MixProductOnGPU(torch.autograd.Function):
-    """The mix of Z + H θ of replicas, or of H θ, in one kernel; it writes Z + H θ only if a gradient is needed."""
-
-    @staticmethod
-    def forward(ctx: Any, H: Tensor, theta: Tensor, w: Tensor, Z: Tensor | None, keep: bool) -> Tensor:
-        onto = None if Z is None else Z.detach()  # safe to overwrite: it has no other reader
-        mixed, total = triton_kernels().mix_product(H, theta, w, onto, keep)
-        ctx.save_for_backward(H, theta, w, total)
-        made: Tensor = mixed
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        H, theta, w, total = ctx.saved_tensors
-        by_total, by_w = triton_kernels().mix_channels_backward(grads[0], total, w)
-        by_H, by_theta = product_gradients(by_total, H, theta, ctx.needs_input_grad[0])
-        return by_H, by_theta, by_w, by_total if ctx.needs_input_grad[3] else None, None
-
-
-class _FeatureLayerOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(
-        info: Any,
-        in_dims: InDims,
-        values: Tensor,
-        S: Tensor,
-        theta: Tensor,
-        w: Tensor,
-        pattern: Pattern,
-        adjacency: SparseMatrix,
-        keep: bool,
-    ) -> tuple[Tensor, int]:
-        each = replicas_first(info, in_dims, values, S, theta, w)
-        dropped = in_dims[0] is not None
-        return apply(FeatureLayerOnGPU, *each, pattern, adjacency, dropped, keep), 0
-
-
-class FeatureLayerOnGPU(torch.autograd.Function):
-    """The layer of replicas on sparse features: values (replicas, entries), S (replicas, n, p), θ (replicas, f + p, m).
-
-    Z = Â (X θ_X) + (Â S) θ_S. The gradient by θ, as large as the features have columns, is written in place.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        values: Tensor,
-        S: Tensor,
-        theta: Tensor,
-        w: Tensor,
-        pattern: Pattern,
-        adjacency: SparseMatrix,
-        dropped: bool,
-        keep: bool,
-    ) -> Tensor:
-        f, kernels = pattern.shape[1], triton_kernels()
-        Y = kernels.csr_product_of_replicas(pattern.chunks, pattern.column, values, theta[:, :f], mostly_zero=dropped)
-        S = _propagated_replicas(adjacency, S)
-        parts = adjacency.pattern.chunks, adjacency.pattern.column, adjacency.values
-        G, Z = kernels.propagate_mix(*parts, Y, S, theta[:, f:], w, keep)
-        ctx.save_for_backward(S, theta, w, Z)
-        ctx.values, ctx.pattern, ctx.adjacency, ctx.dropped = values, pattern, adjacency, dropped
-        made: Tensor = G
-        return made
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        S, theta, w, Z = ctx.saved_tensors
-        f, kernels = ctx.pattern.shape[1], triton_kernels()
-        by_Z, by_w = kernels.mix_channels_backward(grads[0], Z, w)
-        by_S, by_theta_S = product_gradients(by_Z, S, theta[:, f:], ctx.needs_input_grad[1])
-        by_theta = torch.empty_like(theta, memory_format=torch.contiguous_format)
-        by_theta[:, f:] = by_theta_S
-        there, order = ctx.pattern.transpose
-        kernels.csr_product_of_replicas(
-            there.chunks, there.column, ctx.values, _propagated_replicas(ctx.adjacency, by_Z), order, ctx.dropped,
-            out=by_theta[:, :f],
-        )  # fmt: skip
-        by_S = None if by_S is None else _propagated_replicas(ctx.adjacency, by_S)
-        return None, by_S, by_theta, by_w, None, None, None, None
-
-
-def _propagated_replicas(adjacency: SparseMatrix, dense: Tensor) -> Tensor:
-    """Return Â times each replica's matrix, (replicas, n, d)."""
-    wide = dense.transpose(0, 1)  # (n, replicas, d)
-    return adjacency.product(wide.flatten(1)).view(wide.shape).transpose(0, 1)
 
 
 def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: Any) -> Tensor:

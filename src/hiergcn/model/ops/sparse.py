@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,8 +20,10 @@ from torch.overrides import handle_torch_function, has_torch_function
 from hiergcn.model.ops import cpu, gpu_kernels
 from hiergcn.model.ops.dense import dense_product
 from hiergcn.model.ops.dropout import AnyGenerator, Mask, ReplicaGenerator, draw_mask, dropout
-from hiergcn.model.ops.replicas import InDims, ReplicaRule, apply, replicas_first, under_vmap
-from hiergcn.model.ops.row_chunks import RowChunks, row_chunks
+from hiergcn.model.ops.replicas import apply, on_replicas, under_vmap
+
+if TYPE_CHECKING:
+    from hiergcn.model.ops.row_chunks import RowChunks
 
 Map = Callable[[Tensor], Tensor]
 
@@ -42,14 +44,17 @@ class Pattern:
         return torch.repeat_interleave(torch.arange(self.shape[0], device=self.column.device), self.row_start.diff())
 
     @cached_property
-    def chunks(self) -> RowChunks:
+    def chunks(self) -> "RowChunks":
+        """Its rows, cut for a GPU."""
+        from hiergcn.model.ops.row_chunks import row_chunks
+
         return row_chunks(self.row_start)
 
     @cached_property
     def transpose(self) -> "tuple[Pattern, Tensor]":
         """The transpose's pattern, and the order in which it takes the values."""
         order = torch.argsort(self.column, stable=True)
-        start = _offsets(torch.bincount(self.column, minlength=self.shape[1]))
+        start = nn.functional.pad(torch.bincount(self.column, minlength=self.shape[1]).cumsum(0), (1, 0))
         there = Pattern(self.shape[::-1], *(part.to(self.column.dtype) for part in (start, self.rows()[order])))
         return there, order.to(self.column.dtype)
 
@@ -92,7 +97,9 @@ class SparseMatrix:
         return replace(self, values=self.values * factor)
 
     def __matmul__(self, weight: Tensor) -> Tensor:
-        return apply(_ProductOfReplicas if under_vmap() else _Product, self.values, weight, self)
+        if under_vmap():
+            return on_replicas(_product_of_replicas, self.values, weight, self)
+        return apply(_Product, self.values, weight, self)
 
     def product(self, dense: Tensor, plus: Tensor | None = None) -> Tensor:
         """Return X @ dense (+ plus) without a gradient. The order of additions is fixed on a GPU too."""
@@ -177,36 +184,11 @@ class _Product(torch.autograd.Function):
         )
 
 
-class _ProductOfReplicas(ReplicaRule):
-    @staticmethod
-    def vmap(info: Any, in_dims: InDims, values: Tensor, weight: Tensor, X: SparseMatrix) -> tuple[Tensor, int]:
-        each = replicas_first(info, in_dims, values, weight)
-        if weight.is_cuda and gpu_kernels():
-            dropped = in_dims[0] is not None
-            return apply(ProductOnGPU, *each, X.pattern, dropped), 0
-        return torch.stack([replace(X, values=dropped) @ W for dropped, W in zip(*each, strict=True)]), 0
-
-
-class ProductOnGPU(torch.autograd.Function):
-    """X W of replicas: values (replicas, entries), weights (replicas, f, out)."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor, weight: Tensor, pattern: Pattern, dropped: bool) -> Tensor:
-        ctx.values, ctx.pattern, ctx.dropped, ctx.kernels = values, pattern, dropped, gpu_kernels()
-        product: Tensor = ctx.kernels.csr_product_of_replicas(
-            pattern.chunks, pattern.column, values, weight, mostly_zero=dropped
-        )
+def _product_of_replicas(values: Tensor, weight: Tensor, X: SparseMatrix) -> Tensor:
+    if weight.is_cuda and (kernels := gpu_kernels()):
+        product: Tensor = kernels.SparseProduct.apply(values, weight, X.pattern)
         return product
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[None, Tensor, None, None]:
-        if ctx.needs_input_grad[0]:
-            raise NotImplementedError("Replicas on a GPU have no gradient by the entries of sparse features.")
-        there, order = ctx.pattern.transpose
-        by_weight: Tensor = ctx.kernels.csr_product_of_replicas(
-            there.chunks, there.column, ctx.values, grads[0], order, mostly_zero=ctx.dropped
-        )
-        return None, by_weight, None, None
+    return torch.stack([replace(X, values=dropped) @ W for dropped, W in zip(values, weight, strict=True)])
 
 
 def propagate(adjacency: SparseMatrix, dense: Tensor, transposed: SparseMatrix | None = None) -> Tensor:
@@ -216,10 +198,15 @@ def propagate(adjacency: SparseMatrix, dense: Tensor, transposed: SparseMatrix |
 
 def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
     """Return `there(dense)`; the gradient is `back` of the incoming one. (n, d) -> (m, d)."""
-    replicas = under_vmap()
-    if not replicas and not torch.is_grad_enabled():
-        return there(dense)
-    return apply(_LinearMapOfReplicas if replicas else _LinearMap, dense, there, back)
+    if under_vmap():
+        return on_replicas(_map_of_replicas, dense, there, back)
+    return apply(_LinearMap, dense, there, back) if torch.is_grad_enabled() else there(dense)
+
+
+def _map_of_replicas(dense: Tensor, there: Map, back: Map) -> Tensor:
+    """Replicas become additional columns, so that one product computes them all."""
+    wide = dense.transpose(0, 1).flatten(1)  # (n, replicas * d)
+    return linear_map(wide, there, back).unflatten(1, (len(dense), -1)).transpose(0, 1)
 
 
 class _LinearMap(torch.autograd.Function):
@@ -233,19 +220,6 @@ class _LinearMap(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         return ctx.context.run(ctx.back, grads[0].contiguous()), None, None
-
-
-class _LinearMapOfReplicas(ReplicaRule):
-    """Replicas become additional columns, so that one product computes them all."""
-
-    @staticmethod
-    def forward(dense: Tensor, there: Map, back: Map) -> Tensor:  # noqa: ARG004
-        return there(dense)  # a tensor that all replicas share: features, which need no gradient
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int, None, None], dense: Tensor, there: Map, back: Map) -> tuple[Tensor, int]:
-        wide = dense.movedim(in_dims[0], 1)  # (n, replicas, d)
-        return linear_map(wide.flatten(1), there, back).unflatten(1, (info.batch_size, -1)), 1
 
 
 def normalised_adjacency(adjacency: sp.csr_array) -> sp.csr_array:
@@ -289,7 +263,3 @@ class FeatureLinear(nn.Module):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.weight.shape[0]}, {self.weight.shape[1]})"
-
-
-def _offsets(length: Tensor) -> Tensor:
-    return torch.cat([length.new_zeros(1), length.cumsum(0)])

@@ -7,8 +7,23 @@ computes in 32 bits: if a product of two might not fit, a kernel widens one of t
 """
 
 # ruff: noqa: F401 (callers take the kernels from here)
-from hiergcn.model.ops.triton.channel_kernels import can_mix_product, mix_channels, mix_channels_backward, mix_product
+from hiergcn.model.ops.triton.channel_kernels import (
+    can_mix_product,
+    can_propagate_mix,
+    mix_channels,
+    mix_channels_backward,
+    mix_product,
+    propagate_mix,
+)
 from hiergcn.model.ops.triton.dropout_kernels import dropout, dropout_concat, dropout_split
-from hiergcn.model.ops.triton.layer_kernels import can_propagate_mix, propagate_mix
+from hiergcn.model.ops.triton.layers import (
+    DenseProduct,
+    FeatureLayer,
+    Mix,
+    MixProduct,
+    SparseProduct,
+    convolve,
+    nodes_first_product,
+)
 from hiergcn.model.ops.triton.layout import keep_better
 from hiergcn.model.ops.triton.product_kernels import csr_product, csr_product_of_replicas, inner_products

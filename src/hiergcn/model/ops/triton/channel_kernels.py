@@ -1,13 +1,16 @@
-"""The weighted sum of channels, alone or fused with the product before it."""
+"""The weighted sum of channels, alone or fused with the product or the propagation before it."""
 
 import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from hiergcn.model.ops.triton.layout import PRECISION, block_entries, contiguous_rows, needs_64_bits
+from hiergcn.model.ops.row_chunks import RowChunks
+from hiergcn.model.ops.triton.layout import PRECISION, block_entries, contiguous_rows, needs_64_bits, nodes_first
+from hiergcn.model.ops.triton.product_kernels import chunk_sum, entries_at_once, sums_of_long_rows
 
 _MANY_TILES = 512  # tiles of 64 rows that keep a GPU busy
+_THIN = 16  # columns of H; with more, a product of tiles is faster
 
 
 @triton.jit
@@ -54,7 +57,7 @@ def mix_channels(Z: Tensor, w: Tensor) -> Tensor:
     """Return Σ_j w_j ReLU(Z_j); Z is (replicas, n, d * c), w (replicas, c), the result's layout (n, replicas, d)."""
     replicas, rows, _ = Z.shape
     Z, width = contiguous_rows(Z), Z.shape[2] // w.shape[1]
-    out = torch.empty((rows, replicas, width), dtype=Z.dtype, device=Z.device).transpose(0, 1)
+    out = nodes_first(Z, width)
     if out.numel():
         _mix[(triton.cdiv(rows * width, 512), replicas)](
             Z, w.contiguous(), out, rows * width, width, Z.stride(0), Z.stride(1), out.stride(0), out.stride(1),
@@ -125,10 +128,8 @@ def mix_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: 
     replicas, rows, depth = H.shape
     width, channels = theta.shape[2], w.shape[1]
     H, theta, onto = contiguous_rows(H), contiguous_rows(theta), None if onto is None else contiguous_rows(onto)
-    out = H.new_empty((rows, replicas, width // channels)).transpose(0, 1)
-    Z = onto
-    if keep and Z is None:
-        Z = H.new_empty((rows, replicas, width)).transpose(0, 1)
+    out = nodes_first(H, width // channels)
+    Z = nodes_first(H, width) if keep and onto is None else onto
     columns = max(min(triton.next_power_of_2(width), 128), 16)
     tiles = triton.cdiv(rows, 64) * triton.cdiv(width, columns) * replicas
     block = 64 if tiles >= _MANY_TILES else 16
@@ -140,4 +141,65 @@ def mix_product(H: Tensor, theta: Tensor, w: Tensor, onto: Tensor | None, keep: 
             out.stride(0), out.stride(1), ONTO=onto is not None, KEEP=keep, CHANNELS=channels, ROWS=block,
             COLUMNS=columns, DEPTH=16, num_stages=2,
         )  # fmt: skip
+    return out, Z if keep else None
+
+
+@triton.jit
+def _propagate_mix(
+    start, end, target, column, values, dense, H, theta, w, Z, out, long, rows, width, depth, dense_replica, dense_row,
+    h_replica, h_row, theta_replica, theta_row, z_replica, z_row, out_replica, out_row, long_replica, long_row,
+    KEEP: tl.constexpr, CHANNELS: tl.constexpr, ENTRIES: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """Compute a row of Z = Â Y + H θ and of the weighted sum of its channels, or a part of a long row of Â Y."""
+    chunk, replica = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    columns = tl.arange(0, COLUMNS)
+    inside = columns < width
+    total = chunk_sum(
+        chunk, start, end, column, column, values, dense + replica * dense_replica, dense_row, columns, inside,
+        False, ENTRIES, COLUMNS,
+    )  # fmt: skip
+    row = tl.load(target + chunk).to(tl.int64)
+    if row < rows:
+        for k in range(depth):
+            factor = tl.load(H + replica * h_replica + row * h_row + k)
+            total += factor * tl.load(theta + replica * theta_replica + k * theta_row + columns, mask=inside, other=0.0)
+        if KEEP:
+            tl.store(Z + replica * z_replica + row * z_row + columns, total, mask=inside)
+        weight = tl.load(w + replica * CHANNELS + tl.arange(0, CHANNELS))
+        each = tl.reshape(rectified(total), (COLUMNS // CHANNELS, CHANNELS))
+        mixed, narrow = tl.sum(each * weight[None, :], axis=1), tl.arange(0, COLUMNS // CHANNELS)
+        tl.store(out + replica * out_replica + row * out_row + narrow, mixed, mask=narrow < width // CHANNELS)
+    else:
+        tl.store(long + replica * long_replica + (row - rows) * long_row + columns, total, mask=inside)
+
+
+def can_propagate_mix(depth: int, width: int, channels: int) -> bool:
+    """Return whether `propagate_mix` supports these sizes."""
+    return can_mix_product(width, channels) and depth <= _THIN
+
+
+def propagate_mix(
+    chunks: RowChunks, column: Tensor, values: Tensor, Y: Tensor, H: Tensor, theta: Tensor, w: Tensor, keep: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Return `mix_channels` of Z = Â Y + H θ, and Z if `keep`.
+
+    Â is given by its chunks, columns and values; Y is (replicas, n, d * c), H (replicas, n, k), θ (replicas, k, d * c).
+    """
+    replicas, _, width = Y.shape
+    Y, H, theta, channels = contiguous_rows(Y), contiguous_rows(H), contiguous_rows(theta), w.shape[1]
+    out, long = nodes_first(Y, width // channels), sums_of_long_rows(chunks, Y)
+    Z = nodes_first(Y, width) if keep else out
+
+    def add_up(chunks: RowChunks, column: Tensor, values: Tensor, dense: Tensor) -> None:
+        _propagate_mix[(chunks.start.numel(), replicas)](
+            chunks.start, chunks.end, chunks.target, column, values, dense, H, theta, w.contiguous(), Z, out, long,
+            chunks.rows, width, H.shape[2], dense.stride(0), dense.stride(1), H.stride(0), H.stride(1), theta.stride(0),
+            theta.stride(1), Z.stride(0), Z.stride(1), out.stride(0), out.stride(1), long.stride(0), long.stride(1),
+            KEEP=keep, CHANNELS=channels, ENTRIES=entries_at_once(chunks), COLUMNS=triton.next_power_of_2(width),
+            num_warps=1,
+        )  # fmt: skip
+
+    add_up(chunks, column, values, Y)
+    if chunks.sums is not None:
+        add_up(chunks.sums.chunks, chunks.sums.column, chunks.sums.ones, long)
     return out, Z if keep else None
