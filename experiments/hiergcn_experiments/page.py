@@ -3,15 +3,16 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from hiergcn.research import Figure, Summary, rendered, script, write_text
 from hiergcn_experiments.store import Record
 
+T = TypeVar("T")
 WIDTH = 900
 """Pixels of a figure's file."""
 
@@ -45,6 +46,15 @@ class Table:
         """Return a table whose plain cells are given as text."""
         cells = (tuple(Text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows)
         return cls(tuple(columns), tuple(cells), caption, wordy)
+
+    @classmethod
+    def from_items(
+        cls, items: Iterable[T], columns: Mapping[str, Callable[[T], Text | str]], caption: str = "", **how: bool
+    ) -> Self:
+        """Return a table with a row for each item; a column is given by its name and what it says of an item."""
+        return cls.from_rows(
+            columns, [tuple(text(item) for text in columns.values()) for item in items], caption, **how
+        )
 
     def holds_words(self, column: int) -> bool:
         """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""
@@ -114,7 +124,7 @@ class Texts:
         """Return a section; `words` fill the braces of its texts, which stand under `key` or its name."""
         text = self.values[key or name]
         own = (note.format(**words) for note in text.get("notes", ()))
-        shown = [block for block in blocks if block is not None]
+        shown = [block for block in blocks if block is not None and (isinstance(block, Table) or block.figure.panels)]
         return Section(name, text["title"], text["about"].format(**words), shown, [*own, *notes], is_experiment)
 
 
@@ -137,10 +147,6 @@ def mean_and_std(figure: Any) -> str:
 def mean(values: Iterable[float]) -> float:
     """Return the mean of values that are all there."""
     return float(Summary(tuple(values)).values.mean())
-
-
-def picture(name: str, figure: Figure | None, description: str) -> Picture | None:
-    return None if figure is None else Picture(name, figure, description)
 
 
 def verdict(holds: bool | None) -> Text:
@@ -201,3 +207,7 @@ def table_lines(table: Table) -> list[str]:
     head = "| " + " | ".join(table.columns) + " |"
     rows = ["| " + " | ".join(map(cell_text, row)) + " |" for row in table.rows]
     return [head, "|" + "---|" * len(table.columns), *rows]
+
+
+def picture(name: str, figure: Figure | None, description: str) -> Picture | None:
+    return None if figure is None else Picture(name, figure, description)
