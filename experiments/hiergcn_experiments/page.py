@@ -78,9 +78,14 @@ class Section:
     title: str
     about: str
     blocks: Sequence[Table | Picture] = ()
+    """Figures without panels are left out."""
     notes: Sequence[str] = ()
     is_experiment: bool = True
     """Whether `hiergcn reproduce` knows an experiment of that name."""
+
+    def __post_init__(self) -> None:
+        kept = [block for block in self.blocks if isinstance(block, Table) or block.figure.panels]
+        object.__setattr__(self, "blocks", kept)
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Texts:
         """Return a section; `words` fill the braces of its texts, which stand under `key` or its name."""
         text = self.values[key or name]
         own = (note.format(**words) for note in text.get("notes", ()))
-        shown = [block for block in blocks if block is not None and (isinstance(block, Table) or block.figure.panels)]
+        shown = [block for block in blocks if block is not None]
         return Section(name, text["title"], text["about"].format(**words), shown, [*own, *notes], is_experiment)
 
 
@@ -207,7 +212,3 @@ def table_lines(table: Table) -> list[str]:
     head = "| " + " | ".join(table.columns) + " |"
     rows = ["| " + " | ".join(map(cell_text, row)) + " |" for row in table.rows]
     return [head, "|" + "---|" * len(table.columns), *rows]
-
-
-def picture(name: str, figure: Figure | None, description: str) -> Picture | None:
-    return None if figure is None else Picture(name, figure, description)

@@ -1,22 +1,21 @@
-"""The paper's claims, which are in claims.toml, and the judge of each: a verdict with the figures behind it.
+"""The judges of the paper's claims: each gives a verdict with the figures behind it.
 
-`better`, `at_least_as_printed`, `grows` and `best_value` serve several claims; the other judges serve one claim each.
+The claims are in claims.toml, each with the name of its judge and what that compares.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from hiergcn.research import method_title
 from hiergcn_experiments.page import packaged, points
 from hiergcn_experiments.paper.evidence import (
-    BEST_CHANNELS,
-    BEST_LEVELS,
+    BEST,
     LEVEL,
     Compared,
     Evidence,
-    Grown,
+    Growth,
     Pair,
     compare_cells,
     corrected,
@@ -24,14 +23,10 @@ from hiergcn_experiments.paper.evidence import (
     growth,
     least_p,
     probability,
-    to_paper,
 )
-from hiergcn_experiments.paper.experiments import CITATION, DATASET_TITLES, NELL
+from hiergcn_experiments.paper.experiments import DATASET_TITLES, NELL
 
 Word = Literal["holds", "does not hold", "undecided", "not run"]
-CLAIMED_GIB = 64
-UP_TO = 0.059
-"""The largest lead that the abstract claims."""
 SAME = 0.15
 """Exponents that differ by less count as equal."""
 LINEAR = 1.2
@@ -50,39 +45,24 @@ class Finding:
 
 NOT_RUN = Finding("not run", "The runs needed for this claim are not in the store.")
 
-# Judges that several claims share
+
+def _settled(fails: bool, lines: Sequence[str], missing: Sequence[str] = (), before: str = "") -> Finding:
+    """Return a finding of these lines: one failure decides; otherwise missing runs leave the claim undecided."""
+    if not lines:
+        return NOT_RUN
+    word: Word = "does not hold" if fails else "undecided" if missing else "holds"
+    return Finding(word, f"{before}{'; '.join(lines)}.{_unrun(missing)}")
 
 
-def better(pairs: Iterable[Pair]) -> Finding:
-    """Judge "ours is better than each of these".
-
-    Runs without a difference speak against the claim if there are enough of them. If the paper prints differences, most
-    of our 95 % intervals must lie below them. Otherwise there must be enough runs to see a difference that has the same
-    sign in every pair.
-    """
-    compared = compare_cells(pairs)
-    run = [one for one in compared if one.run]
-    signs = [one.sign for one in run]
-    count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
-    missing = [one.name for one in compared if not one.run]
-    printed = [(one.found.high, one.printed) for one in run if one.printed is not None]
-    enough = all(len(run) * least_p(one.found.units) < LEVEL for one in run)
-    if printed:
-        enough = 2 * sum(high is not None and high < theirs for high, theirs in printed) > len(printed)
-    details = []
-    for sign, word in ((1, "Better"), (-1, "Worse"), (0, "Level")):
-        groups: dict[str, list[str]] = {}  # the part of a name before its comma is written once
-        for one in run:
-            if one.sign == sign:
-                head, _, rest = one.name.partition(", ")
-                groups.setdefault(head, []).append(f"{rest} {_figures(one)}".strip())
-        texts = [f"{head} {', '.join(texts)}" for head, texts in groups.items()]
-        details += [f"{word}: {'; '.join(texts)}."] if texts else []
-    return _by_signs(signs, count, missing, enough=enough, details=tuple(details))
+def _by_dataset(said: dict[str, tuple[bool, str] | None], before: str = "") -> Finding:
+    """Judge by dataset: whether it speaks against the claim, and its figures; None if it was not run."""
+    lines = [f"{DATASET_TITLES[name]}{one[1]}" for name, one in said.items() if one]
+    missing = [DATASET_TITLES[name] for name, one in said.items() if not one]
+    return _settled(any(one[0] for one in said.values() if one), lines, missing, before)
 
 
 def _by_signs(
-    signs: Sequence[int], reading: str, missing: Sequence[str], *, enough: bool, details: tuple[str, ...]
+    signs: Sequence[int], reading: str, missing: Sequence[str], *, enough: bool, details: Iterable[str]
 ) -> Finding:
     """Judge by the sign of every difference; 0 means that chance may explain it.
 
@@ -91,76 +71,145 @@ def _by_signs(
     """
     if not signs:
         return NOT_RUN
+    word: Word = "undecided"
+    reason, level = "", signs.count(0)
     if -1 in signs or (enough and not missing and 1 not in signs):
-        return Finding("does not hold", f"{reading}{_unrun(missing)}", details)
-    if not missing and all(sign == 1 for sign in signs):
-        return Finding("holds", reading, details)
-    level = signs.count(0)
-    if not level:
-        reason = ""
-    elif 1 in signs:
+        word = "does not hold"
+    elif not missing and not level:
+        word = "holds"
+    elif level and 1 in signs:
         reason = f" Undecided because the claim is about all of them, and chance may explain {level}."
-    else:
+    elif level:
         reason = " Undecided because chance may explain every difference, and the runs are too few to rule it out."
-    return Finding("undecided", f"{reading}{_unrun(missing)}{reason}", details)
+    return Finding(word, f"{reading}{_unrun(missing)}{reason}", tuple(details))
 
 
-def at_least_as_printed(pairs: Iterable[Pair]) -> Finding:
+def _unrun(names: Sequence[str]) -> str:
+    return f" Not run: {'; '.join(names)}." if names else ""
+
+
+def _figures(one: Compared) -> str:
+    printed = "" if one.printed is None else f", paper {points(one.printed)}"
+    return f"{points(one.found.mean)} ({probability(one.p)}{printed})"
+
+
+# Pairs of cells that a claim compares
+
+
+def methods(
+    evidence: Evidence, ours: str, others: Sequence[str], datasets: Sequence[str] | None = None
+) -> Iterator[Pair]:
+    """Pair a method of Table 2 with others, on all datasets or on some."""
+    for dataset in evidence.scale.datasets:
+        for other in others if dataset in (datasets or (dataset,)) else ():
+            name = method_title(other) if ours == "hgcn" else f"{method_title(ours)} over {method_title(other)}"
+            yield f"{DATASET_TITLES[dataset]}, {name}", evidence.table2(ours, dataset), evidence.table2(other, dataset)
+
+
+def few_labels(evidence: Evidence, others: Sequence[str], end: str = "", fewest: bool = False) -> Iterator[Pair]:
+    """Pair H-GCN with networks of Table 3 at every number of labels, or only at the smallest one.
+
+    `end` is that of the columns' names.
+    """
+    for count in [min(evidence.scale.labels)] if fewest else evidence.scale.labels:
+        for other in others:
+            cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
+            yield f"{'' if fewest else f'{count} labels, '}{method_title(other)}", *cells
+
+
+def ablation(evidence: Evidence, variant: str) -> Iterator[Pair]:
+    """Pair H-GCN with an ablated version of Table 4."""
+    for dataset in evidence.scale.datasets:
+        end = "-nell" if dataset == NELL else ""
+        ours, theirs = (evidence.cells["table4"][f"{name}{end}", dataset, ""] for name in ("hgcn", variant))
+        yield DATASET_TITLES[dataset], ours, theirs
+
+
+def best_over(evidence: Evidence, figure: str, other: Literal["smallest", "largest"]) -> Iterator[Pair]:
+    """Pair the paper's best value of a varied setting with the smallest or the largest one."""
+    for dataset in evidence.scale.datasets:
+        cells, value = evidence.varied(figure, dataset), BEST[figure][dataset]
+        if value in cells:
+            extreme = min(cells) if other == "smallest" else max(cells)
+            yield f"{DATASET_TITLES[dataset]}, {value} over {extreme}", cells[value], cells[extreme]
+
+
+PAIRS: dict[str, Callable[..., Iterator[Pair]]] = {
+    pairs.__name__: pairs for pairs in (methods, few_labels, ablation, best_over)
+}
+
+
+# Judges that serve several claims
+
+
+def better(evidence: Evidence, pairs: str, **about: Any) -> Finding:
+    """Judge "ours is better than each of these".
+
+    Runs without a difference speak against the claim if there are enough of them. If the paper prints differences, most
+    of our 95 % intervals must lie below them. Otherwise there must be enough runs to see a difference that has the same
+    sign in every pair.
+    """
+    compared = compare_cells(PAIRS[pairs](evidence, **about))
+    run = [one for one in compared if one.run]
+    signs = [one.sign for one in run]
+    printed = [(one.found.high, one.printed) for one in run if one.printed is not None]
+    enough = all(len(run) * least_p(one.found.units) < LEVEL for one in run)
+    if printed:
+        enough = 2 * sum(high is not None and high < theirs for high, theirs in printed) > len(printed)
+    details = []
+    for sign, word in ((1, "Better"), (-1, "Worse"), (0, "Level")):
+        groups: dict[str, list[str]] = {}  # the part of a name before its comma is written once
+        for one in (one for one in run if one.sign == sign):
+            head, _, rest = one.name.partition(", ")
+            groups.setdefault(head, []).append(f"{rest} {_figures(one)}".strip())
+        texts = [f"{head} {', '.join(texts)}" for head, texts in groups.items()]
+        details += [f"{word}: {'; '.join(texts)}."] if texts else []
+    count = f"Better in {signs.count(1)} of {len(run)}, worse in {signs.count(-1)}, level in {signs.count(0)}."
+    return _by_signs(signs, count, [one.name for one in compared if not one.run], enough=enough, details=details)
+
+
+def at_least_as_printed(evidence: Evidence, pairs: str, **about: Any) -> Finding:
     """Judge "ours is better by this much": the 95 % interval of the difference must reach the printed figure."""
-    compared = compare_cells(pairs)
-    run = [one for one in compared if one.run and one.found.high is not None and one.printed is not None]
-    missing = [one.name for one in compared if one not in run]
-    reached = [(one.found.high or 0.0) >= (one.printed or 0.0) for one in run]
-    return _settled(not all(reached), [f"{one.name} {_figures(one)}" for one in run], missing)
+    compared = compare_cells(PAIRS[pairs](evidence, **about))
+    run = [one for one in compared if one.run and one.printed is not None]
+    fails = any((one.found.high or 0.0) < (one.printed or 0.0) for one in run)
+    return _settled(
+        fails, [f"{one.name} {_figures(one)}" for one in run], [one.name for one in compared if one not in run]
+    )
 
 
-@dataclass(frozen=True)
-class Lead:
-    """Our lead over a method in a first and a second place; `grown` is None if runs are missing."""
-
-    name: str
-    first: str
-    second: str
-    grown: Grown | None
-
-
-def grows(leads: Iterable[Lead], *, enough: bool) -> Finding:
+def grows(leads: Iterable[Growth], *, enough: bool) -> Finding:
     """Judge "our lead is larger in the second place than in the first"."""
     every = list(leads)
-    run = [one for one in every if one.grown is not None and one.grown.p is not None]
-    known = corrected([one.grown for one in run if one.grown is not None])
+    known = corrected(every)
     signs = [0 if one.p is None or one.p >= LEVEL else 1 if one.at_second > one.at_first else -1 for one in known]
-    count = f"Grows in {signs.count(1)} of {len(run)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
-    details = tuple(
-        f"over {one.name} from {points(grown.at_first)} {one.first} to {points(grown.at_second)} {one.second} "
-        f"({probability(grown.p)})"
-        for one, grown in zip(run, known, strict=True)
+    count = f"Grows in {signs.count(1)} of {len(known)}, shrinks in {signs.count(-1)}, chance in {signs.count(0)}."
+    details = (
+        f"over {one.name} from {points(one.at_first)} {one.first} to {points(one.at_second)} {one.second} "
+        f"({probability(one.p)})"
+        for one in known
     )
-    missing = [f"{one.name} {one.first}" for one in every if one not in run]
+    missing = [f"{one.name} {one.first}" for one in every if one.p is None]
     return _by_signs(signs, count, missing, enough=enough, details=details)
 
 
-def best_value(evidence: Evidence, experiment: str, best: dict[str, int]) -> Finding:
+def best_value(evidence: Evidence, figure: str) -> Finding:
     """Judge "this value is the best": no other may be significantly better, and its mean must be the highest."""
-    lines, signs, missing = [], [], []
-    for dataset in evidence.scale.datasets:
-        cells = evidence.varied(experiment, dataset)
-        known = {value: cell for value, cell in cells.items() if cell.done > 1}
-        claimed = known.get(best[dataset])
-        if claimed is None or len(known) < len(cells):
-            missing.append(DATASET_TITLES[dataset])
+    said: dict[str, tuple[bool, str] | None] = dict.fromkeys(evidence.scale.datasets)
+    higher = False
+    for dataset in said:
+        best, cells = BEST[figure][dataset], evidence.varied(figure, dataset)
+        if best not in cells or any(cell.done < 2 for cell in cells.values()):
             continue
-        highest = max(known, key=lambda value: known[value].accuracy.mean or 0.0)
-        others = [(str(value), cell, claimed) for value, cell in known.items() if cell is not claimed]
+        highest = max(cells, key=lambda value, cells=cells: cells[value].accuracy.mean or 0.0)  # type: ignore[misc]
+        others = [(str(value), cell, cells[best]) for value, cell in cells.items() if value != best]
         beaten = [one.name for one in compare_cells(others) if one.sign == 1]
-        signs.append(-1 if beaten else 1 if highest == best[dataset] else 0)
-        lines.append(
-            f"{DATASET_TITLES[dataset]}: best at {highest} with {points(known[highest].accuracy.mean, False)}, "
-            f"at {best[dataset]} {points(claimed.accuracy.mean, False)}"
-            + (f", significantly better: {', '.join(beaten)}" if beaten else "")
-        )
-    found = _settled(-1 in signs, lines, missing)
-    if found.word != "holds" or 0 not in signs:
+        higher |= highest != best
+        line = f": best at {highest} with {points(cells[highest].accuracy.mean, False)}, at {best} "
+        line += points(cells[best].accuracy.mean, False)
+        said[dataset] = bool(beaten), line + (f", significantly better: {', '.join(beaten)}" if beaten else "")
+    found = _by_dataset(said)
+    if found.word != "holds" or not higher:
         return found
     reason = "Undecided because other values have higher means, but none significantly."
     return replace(found, word="undecided", reading=f"{found.reading} {reason}")
@@ -171,40 +220,38 @@ def best_value(evidence: Evidence, experiment: str, best: dict[str, int]) -> Fin
 
 def figures(evidence: Evidence) -> Finding:
     """Judge Table 2's figures of H-GCN: ours must not be significantly lower."""
-    lines, low, missing = [], False, []
-    for dataset in evidence.scale.datasets:
-        cell = evidence.table2("hgcn", dataset)
-        found, printed = to_paper(cell), cell.printed
-        if found is None or found.p is None or printed is None:
-            missing.append(DATASET_TITLES[dataset])
-            continue
-        low |= found.p < LEVEL and found.difference < 0
-        lines.append(
-            f"{DATASET_TITLES[dataset]} {points(cell.accuracy.mean, False)} against {points(printed.mean, False)} "
-            f"({points(found.difference)}, {probability(found.p)})"
-        )
-    return _settled(low, lines, missing)
+
+    def say(cell: Any) -> tuple[bool, str] | None:
+        found, printed = cell.to_paper, cell.printed
+        if found is None or found.p is None:
+            return None
+        text = f" {points(cell.accuracy.mean, False)} against {points(printed.mean, False)} "
+        text += f"({points(found.difference)}, {probability(found.p)})"
+        return found.p < LEVEL and found.difference < 0, text
+
+    return _by_dataset({name: say(evidence.table2("hgcn", name)) for name in evidence.scale.datasets})
 
 
-def largest_lead(evidence: Evidence, others: Sequence[str]) -> Finding:
+def largest_lead(evidence: Evidence, others: Sequence[str], least: float) -> Finding:
     """Judge the largest lead over the best of the other methods, on any dataset."""
     leads: list[Pair] = []
     missing = []
     for dataset in evidence.scale.datasets:
-        ours, theirs = evidence.table2("hgcn", dataset), [evidence.table2(name, dataset) for name in others]
-        names = {one: f"{DATASET_TITLES[dataset]}, {method_title(one.cell.variant)}" for one in theirs}
-        missing += [names[one] for one in theirs if not one.done]
-        if ours.done and any(one.done for one in theirs):
-            best = max(theirs, key=lambda one: one.accuracy.mean or 0.0)
-            leads.append((names[best], ours, best))
+        ours = evidence.table2("hgcn", dataset)
+        theirs = {f"{DATASET_TITLES[dataset]}, {method_title(name)}": evidence.table2(name, dataset) for name in others}
+        missing += [name for name, cell in theirs.items() if not cell.done]
+        if ours.done and any(cell.done for cell in theirs.values()):
+            best = max(theirs, key=lambda name, cells=theirs: cells[name].accuracy.mean or 0.0)  # type: ignore[misc]
+            leads.append((best, ours, theirs[best]))
     compared = compare_cells(leads)
     largest = max(compared, key=lambda one: one.found.mean or -1.0, default=None)
-    reached = largest is not None and (largest.found.high or 0.0) >= UP_TO
+    reached = largest is not None and (largest.found.high or 0.0) >= least
     lines = [f"{one.name} {points(one.found.mean)} ({probability(one.p)})" for one in compared]
     return _settled(not reached, lines, missing, "Against the best of the paper's baselines on each dataset: ")
 
 
-def gat_on_nell(evidence: Evidence) -> Finding:
+def gat_on_nell(evidence: Evidence, gigabytes: float) -> Finding:
+    """Judge the memory that GAT takes on NELL."""
     found = evidence.table2("gat", NELL) if NELL in evidence.scale.datasets else None
     if found is None or not found.done:
         return NOT_RUN
@@ -215,10 +262,38 @@ def gat_on_nell(evidence: Evidence) -> Finding:
         return _settled(False, [text], ["its memory"])
     size = taken["bytes"] / 2**30
     text += f". Training takes {size:.1f} GiB more than the process holds after reading the graph"
-    return _settled(size < CLAIMED_GIB, [text])
+    return _settled(size < gigabytes, [text])
 
 
-def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Finding) -> Finding:
+def larger_on_nell(evidence: Evidence, others: Sequence[str]) -> Finding:
+    """Judge our leads on NELL against those on the citation networks."""
+
+    def lead(name: str, other: str, dataset: str) -> Any:
+        return name, evidence.table2("hgcn", dataset), evidence.table2(other, dataset)
+
+    leads = (
+        growth(method_title(other), lead(f"on {DATASET_TITLES[name]}", other, name), lead("on NELL", other, NELL))
+        for other in (others if NELL in evidence.scale.datasets else ())
+        for name in evidence.scale.citation
+    )
+    return grows(leads, enough=evidence.scale.seeds >= 10)
+
+
+def margin_grows(evidence: Evidence, others: Sequence[str]) -> Finding:
+    """Judge our leads with the fewest labels against those with the most."""
+    most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
+
+    def lead(name: str, other: str, count: str) -> Any:
+        return name, evidence.table3("hgcn", count), evidence.table3(other, count)
+
+    leads = (
+        growth(method_title(other), lead(f"with {most} labels", other, most), lead(f"with {least}", other, least))
+        for other in others
+    )
+    return grows(leads, enough=evidence.scale.draws >= 10)
+
+
+def declines_slightly(evidence: Evidence, others: Sequence[str]) -> Finding:
     """Judge the loss of accuracy with fewer labels: a smaller loss than each baseline's is a margin that grows."""
     most, least = max(evidence.scale.labels), min(evidence.scale.labels)
     lines = []
@@ -230,17 +305,18 @@ def declines_slightly(evidence: Evidence, others: Sequence[str], margin: Finding
             lost = printed[0] - printed[1] if len(printed) == 2 else None
             lines.append(f"{method_title(method)} {points(first - last, False)} (paper {points(lost, False)})")
     found = _settled(False, lines, before=f"From {most} to {least} labels per class, points lost: ")
-    word = margin.word
+    word = margin_grows(evidence, others).word
     reason = " Undecided because the margin over some of them may have grown by chance." if word == "undecided" else ""
     return replace(found, word=word, reading=found.reading + reason) if lines else found
 
 
-def toy_graph(evidence: Evidence) -> Finding:
+def toy_graph(evidence: Evidence, groups: Sequence[str]) -> Finding:
+    """Judge the groups of the toy graph."""
     found = evidence.measured("figure-coarsening")[0]
     if found is None:
         return NOT_RUN
-    groups = sorted(members(found["names"], found["groups"]))
-    return _settled(groups != ["A", "BD", "CE"], [f"Our coarsening groups it as {', '.join(groups)}"])
+    ours = sorted(members(found["names"], found["groups"]))
+    return _settled(ours != groups, [f"Our coarsening groups it as {', '.join(ours)}"])
 
 
 def members(names: Sequence[str], groups: Sequence[int]) -> list[str]:
@@ -253,36 +329,36 @@ def members(names: Sequence[str], groups: Sequence[int]) -> list[str]:
 
 def larger_receptive_field(evidence: Evidence) -> Finding:
     """Judge the receptive field with the paper's number of levels against a GCN's."""
-    lines, smaller, missing = [], False, []
-    for dataset, found in evidence.by_dataset("figure-receptive-field").items():
+
+    def say(dataset: str, found: dict[str, Any] | None) -> tuple[bool, str] | None:
         if found is None:
-            missing.append(DATASET_TITLES[dataset])
-            continue
-        level = min(BEST_LEVELS[dataset], found["depth"])
+            return None
+        level = min(BEST["figure-levels"][dataset], found["depth"])
         medians = found["hgcn"][level]["median"], found["gcn"]["median"], found["flat"][level]["median"]
-        smaller |= medians[0] <= medians[1]
         shares = (100 * median / found["nodes"] for median in medians)
         ours, gcn, flat = (f"{share:.2g} %" if share < 10 else f"{share:.0f} %" for share in shares)
-        lines.append(
-            f"{DATASET_TITLES[dataset]} {ours} with {level} levels, {gcn} for a GCN of 2 layers, {flat} for one of "
-            f"{2 * level + 1}"
-        )
-    return _settled(smaller, lines, missing, "Median share of the nodes: ")
+        text = f" {ours} with {level} levels, {gcn} for a GCN of 2 layers, {flat} for one of {2 * level + 1}"
+        return medians[0] <= medians[1], text
+
+    fields = evidence.by_dataset("figure-receptive-field")
+    return _by_dataset({name: say(name, found) for name, found in fields.items()}, "Median share of the nodes: ")
 
 
 def farther_on_nell(evidence: Evidence) -> Finding:
     """Judge the distance of test nodes to training nodes on NELL against the citation networks."""
     fields = evidence.by_dataset("figure-receptive-field")
-    found = {dataset: one["distance"] for dataset, one in fields.items() if one is not None}
-    if NELL not in found or len(found) < 2:
+    steps = {name: one["distance"] for name, one in fields.items() if one is not None}
+    if NELL not in steps or len(steps) < 2:
         return NOT_RUN
-    nearer = any(found[NELL]["mean"] <= one["mean"] for dataset, one in found.items() if dataset != NELL)
-    lines = [
-        f"{DATASET_TITLES[dataset]} {one['mean']:.2f} (more than 2 for {100 * one['beyond_two']:.0f} %)"
-        for dataset, one in found.items()
-    ]
-    missing = [DATASET_TITLES[dataset] for dataset in CITATION if dataset not in found]
-    return _settled(nearer, lines, missing, "Mean steps from a test node to the nearest training node: ")
+    said = {
+        name: (
+            name != NELL and steps[NELL]["mean"] <= steps[name]["mean"],
+            f" {steps[name]['mean']:.2f} (more than 2 for {100 * steps[name]['beyond_two']:.0f} %)",
+        )
+        for name in steps
+    }
+    before = "Mean steps from a test node to the nearest training node: "
+    return _by_dataset({name: said.get(name) for name in fields}, before)
 
 
 def preprocessing(evidence: Evidence) -> Finding:
@@ -290,11 +366,11 @@ def preprocessing(evidence: Evidence) -> Finding:
     by_nodes, by_degree = evidence.seconds("coarsen")
     if len(by_nodes) < 3:
         return NOT_RUN
-    nodes, half = fitted_exponent(by_nodes)
-    reference, _ = fitted_exponent([(n, n * math.log(n)) for n, _ in by_nodes])
+    nodes, half = fitted_exponent(by_nodes.items())
+    reference, _ = fitted_exponent((n, n * math.log(n)) for n in by_nodes)
     text = f"Seconds grow as n^{nodes:.2f} (± {half:.2f}); n log n would show as n^{reference:.2f}"
     if len(by_degree) > 2:
-        text += f". With the average degree they grow as m^{fitted_exponent(by_degree)[0]:.2f}"
+        text += f". With the average degree they grow as m^{fitted_exponent(by_degree.items())[0]:.2f}"
     return _settled(nodes - half > LINEAR, [text])
 
 
@@ -304,7 +380,7 @@ def epochs(evidence: Evidence) -> Finding:
     exponents: dict[str, float] = {}
     times = {name: evidence.seconds(f"{name}_epoch")[0] for name in ("hgcn", "gcn", "gat")}
     for name, by_nodes in times.items():
-        large = [point for point in by_nodes if point[0] >= 10_000] if len(by_nodes) > 4 else by_nodes
+        large = [point for point in by_nodes.items() if point[0] >= 10_000 or len(by_nodes) <= 4]
         if len(large) > 1:
             exponents[name], _ = fitted_exponent(large)
             nodes, longest = large[-1]
@@ -315,127 +391,18 @@ def epochs(evidence: Evidence) -> Finding:
     text = f"An epoch, from 10,000 nodes on: {'; '.join(lines)}"
     if slower or not times["gat"]:
         return _settled(slower, [text], [] if times["gat"] else ["GAT"])
-    size, theirs = times["gat"][-1]
-    ours = dict(times["hgcn"])[size]
+    size, theirs = list(times["gat"].items())[-1]
+    ours = times["hgcn"][size]
     text += f". At {size:,.0f} nodes H-GCN takes {ours:.2g} s and GAT {theirs:.2g} s"
     return _settled(ours >= theirs, [text])
 
 
-# Words
-
-
-def _settled(fails: bool, lines: Sequence[str], missing: Sequence[str] = (), before: str = "") -> Finding:
-    """Return a finding of these lines: one failure decides; otherwise missing runs leave the claim undecided."""
-    if not lines:
-        return NOT_RUN
-    word: Word = "does not hold" if fails else "undecided" if missing else "holds"
-    return Finding(word, f"{before}{'; '.join(lines)}.{_unrun(missing)}")
-
-
-def _unrun(names: Sequence[str]) -> str:
-    return f" Not run: {'; '.join(names)}." if names else ""
-
-
-def _figures(one: Compared) -> str:
-    printed = "" if one.printed is None else f", paper {points(one.printed)}"
-    return f"{points(one.found.mean)} ({probability(one.p)}{printed})"
-
-
-# The claims
-
-WALKERS = ("deepwalk", "planetoid-t", "planetoid-i")
-NETWORKS = ("gcn", "gat", "dgcn")
-
-
-# Pairs of cells that a claim compares
-
-
-def methods(
-    evidence: Evidence, ours: str, others: Sequence[str], datasets: tuple[str, ...] | None = None
-) -> Iterator[Pair]:
-    """Pair a method of Table 2 with others, on all datasets or on some."""
-    for dataset in evidence.scale.datasets:
-        for other in others if dataset in (datasets or (dataset,)) else ():
-            name = method_title(other) if ours == "hgcn" else f"{method_title(ours)} over {method_title(other)}"
-            yield f"{DATASET_TITLES[dataset]}, {name}", evidence.table2(ours, dataset), evidence.table2(other, dataset)
-
-
-def few_labels(evidence: Evidence, end: str = "", fewest: bool = False) -> Iterator[Pair]:
-    """Pair H-GCN with the networks of Table 3 at every number of labels, or only at the smallest one.
-
-    `end` is that of the columns' names.
-    """
-    for count in [min(evidence.scale.labels)] if fewest else evidence.scale.labels:
-        for other in NETWORKS:
-            cells = evidence.table3("hgcn", f"{count}{end}"), evidence.table3(other, f"{count}{end}")
-            yield f"{'' if fewest else f'{count} labels, '}{method_title(other)}", *cells
-
-
-def ablation(evidence: Evidence, variant: str) -> Iterator[Pair]:
-    """Pair H-GCN with an ablated version of Table 4."""
-    for dataset in evidence.scale.datasets:
-        yield DATASET_TITLES[dataset], evidence.table4("hgcn", dataset), evidence.table4(variant, dataset)
-
-
-def best_over(
-    evidence: Evidence, experiment: str, best: dict[str, int], extreme: Callable[[Iterable[int]], int]
-) -> Iterator[Pair]:
-    """Pair the paper's best value of a varied setting with the smallest or the largest one."""
-    for dataset in evidence.scale.datasets:
-        cells, value = evidence.varied(experiment, dataset), best[dataset]
-        if value in cells:
-            other = extreme(cells)
-            yield f"{DATASET_TITLES[dataset]}, {value} over {other}", cells[value], cells[other]
-
-
-# Leads that a claim says to grow
-
-
-def citation_to_nell(evidence: Evidence) -> Iterator[Lead]:
-    for other in ("gcn", "dgcn") if NELL in evidence.scale.datasets else ():
-        for dataset in evidence.scale.citation:
-            first, second = (
-                (evidence.table2("hgcn", where), evidence.table2(other, where)) for where in (dataset, NELL)
-            )
-            yield Lead(method_title(other), f"on {DATASET_TITLES[dataset]}", "on NELL", growth(first, second))
-
-
-def _margin_grows(evidence: Evidence) -> Finding:
-    most, least = str(max(evidence.scale.labels)), str(min(evidence.scale.labels))
-    leads = []
-    for other in NETWORKS:
-        first, second = ((evidence.table3("hgcn", count), evidence.table3(other, count)) for count in (most, least))
-        leads.append(Lead(method_title(other), f"with {most} labels", f"with {least}", growth(first, second)))
-    return grows(leads, enough=evidence.scale.draws >= 10)
-
-
-_ALL_OTHERS = (*WALKERS, *NETWORKS)
-JUDGES: dict[str, Callable[[Evidence], Finding]] = {
-    "largest-lead": lambda runs: largest_lead(runs, _ALL_OTHERS),
-    "receptive-field": larger_receptive_field,
-    "toy-graph": toy_graph,
-    "preprocessing": preprocessing,
-    "epochs": epochs,
-    "figures": figures,
-    "gat-memory": gat_on_nell,
-    "outperforms": lambda runs: better(methods(runs, "hgcn", _ALL_OTHERS)),
-    "larger-on-nell": lambda runs: grows(citation_to_nell(runs), enough=runs.scale.seeds >= 10),
-    "exceeds-on-nell": lambda runs: at_least_as_printed(methods(runs, "hgcn", ("gcn", "dgcn"), (NELL,))),
-    "walkers-are-poor": lambda runs: better(methods(runs, "gcn", WALKERS)),
-    "gat-over-gcn": lambda runs: better(methods(runs, "gat", ("gcn",))),
-    "farther-on-nell": farther_on_nell,
-    "outperforms-with-few-labels": lambda runs: better(few_labels(runs)),
-    "outperforms-with-small-validation": lambda runs: better(few_labels(runs, " small")),
-    "margin-grows": _margin_grows,
-    "five-labels": lambda runs: at_least_as_printed(few_labels(runs, fewest=True)),
-    "declines-slightly": lambda runs: declines_slightly(runs, NETWORKS, _margin_grows(runs)),
-    "coarsening-helps": lambda runs: better(ablation(runs, "no-coarsening")),
-    "embedding-helps": lambda runs: better(ablation(runs, "no-embedding")),
-    "best-levels": lambda runs: best_value(runs, "figure-levels", BEST_LEVELS),
-    "too-many-levels": lambda runs: better(best_over(runs, "figure-levels", BEST_LEVELS, max)),
-    "more-channels": lambda runs: better(best_over(runs, "figure-channels", BEST_CHANNELS, min)),
-    "best-channels": lambda runs: best_value(runs, "figure-channels", BEST_CHANNELS),
-    "too-many-channels": lambda runs: better(best_over(runs, "figure-channels", BEST_CHANNELS, max)),
+JUDGES: dict[str, Callable[..., Finding]] = {
+    judge.__name__: judge
+    for judge in (
+        *(better, at_least_as_printed, best_value, figures, largest_lead, gat_on_nell, larger_on_nell, margin_grows),
+        *(declines_slightly, toy_graph, larger_receptive_field, farther_on_nell, preprocessing, epochs),
+    )
 }
 
 
@@ -443,10 +410,13 @@ JUDGES: dict[str, Callable[[Evidence], Finding]] = {
 class Claim:
     """A sentence of the paper that claims a result."""
 
+    name: str
     place: str
     quote: str
     judge: str
     """Its name in JUDGES."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What the judge compares."""
 
 
 CLAIMS = tuple(Claim(**claim) for claim in packaged("paper/claims.toml")["claim"])
@@ -461,4 +431,4 @@ class Verdict:
 
 
 def verdicts_on(evidence: Evidence) -> list[Verdict]:
-    return [Verdict(claim, JUDGES[claim.judge](evidence)) for claim in CLAIMS]
+    return [Verdict(claim, JUDGES[claim.judge](evidence, **claim.about)) for claim in CLAIMS]

@@ -2,26 +2,27 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from hiergcn.research import PairedDifference, Summary, holm, holm_corrected, unit_differences
-from hiergcn_experiments.experiment import Cell, Experiment
+from hiergcn_experiments.experiment import Cell
 from hiergcn_experiments.page import packaged
 from hiergcn_experiments.paper.experiments import DEGREE, NELL, Scale, paper_experiments, plus_experiments
 from hiergcn_experiments.results import CellResult, Results
 from hiergcn_experiments.store import Record
 
 LEVEL = 0.05
-BEST_LEVELS = {"cora": 4, "citeseer": 4, "pubmed": 4, "nell": 5}
-BEST_CHANNELS = dict.fromkeys(BEST_LEVELS, 4)
+BEST = {
+    "figure-levels": {"cora": 4, "citeseer": 4, "pubmed": 4, "nell": 5},
+    "figure-channels": dict.fromkeys(("cora", "citeseer", "pubmed", "nell"), 4),
+}
+"""The paper's best value of a setting by figure and dataset."""
 
 
-@dataclass(frozen=True)
-class Printed:
+class Printed(NamedTuple):
     """A figure of the paper."""
 
     mean: float
@@ -47,12 +48,33 @@ def printed_figure(cell: Cell, condition: str) -> Printed | None:
     return {"table2": TABLE2, "table4": TABLE4}.get(cell.experiment, {}).get(row, {}).get(cell.dataset)
 
 
+class ToPaper(NamedTuple):
+    """Difference of our mean from the paper's, as a fraction of 1."""
+
+    difference: float
+    p: float | None
+
+
 class PaperCell(CellResult):
     """A cell of which the paper may print a figure."""
 
     @property
     def printed(self) -> Printed | None:
         return printed_figure(self.cell, self.cell.condition)
+
+    @property
+    def to_paper(self) -> ToPaper | None:
+        """The difference from the paper's figure with its p; None if either figure is missing."""
+        values, printed = Summary(tuple(self.independent.values())).values, self.printed
+        if printed is None or len(values) == 0:
+            return None
+        difference = float(values.mean()) - printed.mean
+        if len(values) < 2 or values.std(ddof=1) == 0:
+            return ToPaper(difference, None)
+        if printed.std is None or printed.runs is None:
+            return ToPaper(difference, float(stats.ttest_1samp(values, printed.mean).pvalue))
+        ours = values.mean(), values.std(ddof=1), len(values)
+        return ToPaper(difference, float(stats.ttest_ind_from_stats(*ours, *printed, equal_var=False).pvalue))
 
 
 class Evidence:
@@ -65,15 +87,12 @@ class Evidence:
     def __init__(self, results: Results, scale: Scale) -> None:
         self.results, self.scale = results, scale
         self.paper, self.plus = paper_experiments(scale), plus_experiments(scale)
+        self.experiments = self.paper | self.plus
         self.cells = {
             name: {cell.key: PaperCell(cell, results.cell(cell).records) for cell in one.cells()}
             for name, one in self.experiments.items()
         }
         """By experiment, then by (variant, dataset, condition)."""
-
-    @property
-    def experiments(self) -> dict[str, Experiment]:
-        return self.paper | self.plus
 
     def table2(self, variant: str, dataset: str) -> PaperCell:
         name = "hgcn-nell" if (variant, dataset) == ("hgcn", NELL) else variant
@@ -81,9 +100,6 @@ class Evidence:
 
     def table3(self, variant: str, condition: str) -> PaperCell:
         return self.cells["table3"][variant, self.scale.few_labels_on, condition]
-
-    def table4(self, variant: str, dataset: str) -> PaperCell:
-        return self.cells["table4"][f"{variant}-nell" if dataset == NELL else variant, dataset, ""]
 
     def varied(self, experiment: str, dataset: str) -> dict[int, PaperCell]:
         """Return the cells of a figure by the value of the varied setting."""
@@ -98,12 +114,12 @@ class Evidence:
         """Return the figures of an experiment that measures once per dataset."""
         return dict(zip(self.scale.datasets, self.measured(experiment), strict=True))
 
-    def seconds(self, what: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-        """Return (nodes, seconds) at average degree 10, and (degree, seconds) at one number of nodes."""
+    def seconds(self, what: str) -> tuple[dict[float, float], dict[float, float]]:
+        """Return seconds by nodes at average degree 10, and by degree at one number of nodes."""
         found = [one for one in self.measured("complexity") if one is not None and what in one]
         of_size = [one for one in found if one["degree"] == DEGREE and one["nodes"] in self.scale.sizes]
         by_degree = sorted((one["degree"], one[what]) for one in found if one["nodes"] == self.scale.degrees_at)
-        return sorted((one["nodes"], one[what]) for one in of_size), by_degree
+        return dict(sorted((one["nodes"], one[what]) for one in of_size)), dict(by_degree)
 
     def used(self, experiments: Iterable[str]) -> list[Record]:
         """Return every record that these experiments rest on, once."""
@@ -112,32 +128,7 @@ class Evidence:
         return list({record.about: record for record in found}.values())
 
 
-# Tests of differences: ours against the paper's figure, and two of our cells against each other
-
-
-@dataclass(frozen=True)
-class ToPaper:
-    """Difference of our mean from the paper's, as a fraction of 1."""
-
-    difference: float
-    p: float | None
-
-
-def to_paper(result: PaperCell) -> ToPaper | None:
-    """Test our cell against the paper's figure; None if either is missing."""
-    values, printed = Summary(tuple(result.independent.values())).values, result.printed
-    if printed is None or len(values) == 0:
-        return None
-    difference = float(values.mean()) - printed.mean
-    if len(values) < 2 or values.std(ddof=1) == 0:
-        return ToPaper(difference, None)
-    if printed.std is not None and printed.runs is not None:
-        p = stats.ttest_ind_from_stats(
-            values.mean(), values.std(ddof=1), len(values), printed.mean, printed.std, printed.runs, equal_var=False
-        ).pvalue
-    else:
-        p = stats.ttest_1samp(values, printed.mean).pvalue
-    return ToPaper(difference, float(p))
+# Comparisons of two of our cells
 
 
 def least_p(units: int) -> float:
@@ -145,22 +136,13 @@ def least_p(units: int) -> float:
     return 2.0 ** (1 - units)
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(NamedTuple):
     """One of our cells compared with another."""
 
     name: str
-    ours: PaperCell
-    theirs: PaperCell
     found: PairedDifference
-
-    @property
-    def printed(self) -> float | None:
-        """The difference that the paper prints; its Table 3 serves both sizes of validation."""
-        ours, theirs = (
-            printed_figure(one.cell, one.cell.condition.removesuffix(" small")) for one in (self.ours, self.theirs)
-        )
-        return ours.mean - theirs.mean if ours and theirs else None
+    printed: float | None
+    """The difference that the paper prints; its Table 3 serves both sizes of validation."""
 
     @property
     def run(self) -> bool:
@@ -186,39 +168,49 @@ def compare_cells(pairs: Iterable[Pair]) -> list[Compared]:
     """Compare every pair, with Holm's correction over all of them."""
     listed = list(pairs)
     found = holm_corrected([ours.minus(theirs) for _, ours, theirs in listed])
-    return [Compared(*pair, one) for pair, one in zip(listed, found, strict=True)]
+    compared = []
+    for (name, *cells), one in zip(listed, found, strict=True):
+        ours, theirs = (printed_figure(cell.cell, cell.cell.condition.removesuffix(" small")) for cell in cells)
+        compared.append(Compared(name, one, ours.mean - theirs.mean if ours and theirs else None))
+    return compared
 
 
-@dataclass(frozen=True)
-class Grown:
-    """A difference of differences: how much larger our lead is in a second place than in a first."""
+class Growth(NamedTuple):
+    """How much larger our lead over a method is in a second place than in a first; p is None without a test."""
 
-    at_first: float
-    at_second: float
-    p: float | None
-
-
-def growth(first: tuple[CellResult, CellResult], second: tuple[CellResult, CellResult]) -> Grown | None:
-    """Compare two leads, each a pair (ours, theirs), by Welch's t-test between their paired differences."""
-    leads = [unit_differences(ours.independent, theirs.independent)[0] for ours, theirs in (first, second)]
-    if min(len(lead) for lead in leads) == 0:
-        return None
-    p = None
-    if min(len(lead) for lead in leads) > 1 and max(lead.std() for lead in leads) > 0:
-        p = float(stats.ttest_ind(leads[1], leads[0], equal_var=False).pvalue)
-    return Grown(float(leads[0].mean()), float(leads[1].mean()), None if p is None or math.isnan(p) else p)
+    name: str
+    first: str
+    second: str
+    at_first: float = math.nan
+    at_second: float = math.nan
+    p: float | None = None
 
 
-def corrected(found: Sequence[Grown]) -> list[Grown]:
-    """Apply Holm's correction over all of them; each must have a p."""
-    adjusted = holm([one.p for one in found if one.p is not None])
-    return [replace(one, p=p) for one, p in zip(found, adjusted, strict=True)]
+Lead = tuple[str, PaperCell, PaperCell]
+"""A place, our cell there and theirs."""
 
 
-def fitted_exponent(curve: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def growth(name: str, first: Lead, second: Lead) -> Growth:
+    """Compare two leads by Welch's t-test between their paired differences."""
+    leads = [unit_differences(ours.independent, theirs.independent)[0] for _, ours, theirs in (first, second)]
+    if min(map(len, leads)) < 2 or max(lead.std() for lead in leads) == 0:
+        return Growth(name, first[0], second[0])
+    p = float(stats.ttest_ind(leads[1], leads[0], equal_var=False).pvalue)
+    return Growth(name, first[0], second[0], *(float(lead.mean()) for lead in leads), None if math.isnan(p) else p)
+
+
+def corrected(found: Sequence[Growth]) -> list[Growth]:
+    """Return those that have a p, with Holm's correction over all of them."""
+    tested = [one for one in found if one.p is not None]
+    adjusted = holm([one.p for one in tested if one.p is not None])
+    return [one._replace(p=p) for one, p in zip(tested, adjusted, strict=True)]
+
+
+def fitted_exponent(curve: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """Return the least-squares slope of log y over log x, and the half-width of its 95 % interval."""
-    fit = stats.linregress(*np.log(np.asarray(curve)).T)
-    half = stats.t.ppf(0.975, len(curve) - 2) * fit.stderr if len(curve) > 2 else math.nan
+    points = np.log(np.asarray(list(curve)))
+    fit = stats.linregress(*points.T)
+    half = stats.t.ppf(0.975, len(points) - 2) * fit.stderr if len(points) > 2 else math.nan
     return float(fit.slope), float(half)
 
 

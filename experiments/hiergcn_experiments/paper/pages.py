@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from hiergcn.research import TEST, Figure, metrics_for, result_key, write_text, written_whole
+from hiergcn.research import TEST, metrics_for, result_key, write_text, written_whole
 from hiergcn_experiments.page import (
     Page,
     Picture,
@@ -19,31 +19,18 @@ from hiergcn_experiments.page import (
     Table,
     Text,
     mean_and_std,
-    picture,
     points,
     provenance,
     write_page,
 )
 from hiergcn_experiments.paper import charts, tables
-from hiergcn_experiments.paper.claims import Verdict, Word, verdicts_on
-from hiergcn_experiments.paper.evidence import (
-    BEST_CHANNELS,
-    BEST_LEVELS,
-    LEVEL,
-    Compared,
-    Evidence,
-    PaperCell,
-    compare_cells,
-    least_p,
-    probability,
-    to_paper,
-)
+from hiergcn_experiments.paper.claims import Verdict, verdicts_on
+from hiergcn_experiments.paper.evidence import LEVEL, Compared, Evidence, PaperCell, compare_cells, least_p, probability
 from hiergcn_experiments.paper.experiments import DATASET_TITLES, FULL, NELL, RIVALS, TEXTS, Scale, variant_title
 from hiergcn_experiments.results import Results
 from hiergcn_experiments.store import PACKED, Record, write_packed
 
 MODELS = ("hgcn-plus", *RIVALS)
-Blocks = Sequence["Table | Picture | None"]
 
 
 def write_paper(records: Sequence[Record], folder: Path, scale: Scale = FULL) -> list[Path]:
@@ -61,18 +48,14 @@ def paper_page(evidence: Evidence, found: list[Verdict]) -> Page:
     """Return the page of the paper; its summary says in a sentence how many claims hold."""
     words = [one.finding.word for one in found]
     count = Counter(words)
-    phrases: dict[Word, tuple[str, str]] = {
-        "holds": ("hold in our runs", "holds in our runs"),
-        "does not hold": ("do not", "does not"),
-        "undecided": ("are undecided", "is undecided"),
-        "not run": ("were not run", "was not run"),
-    }
-    said = [
-        f"{count[word]} {phrase[count[word] == 1]}"
+    phrases = {"holds": ("hold in our runs", "holds in our runs"), "does not hold": ("do not", "does not")}
+    phrases |= {"undecided": ("are undecided", "is undecided"), "not run": ("were not run", "was not run")}
+    *first, last = (
+        f"{count[word]} {phrase[count[word] == 1]}"  # type: ignore[index]
         for word, phrase in phrases.items()
-        if count[word] or word != "not run"
-    ]
-    summary = f"Of the paper's {len(words)} claims, {', '.join(said[:-1])} and {said[-1]}."
+        if count[word] or word != "not run"  # type: ignore[index]
+    )
+    summary = f"Of the paper's {len(words)} claims, {', '.join(first)} and {last}."
     runs = _runs(evidence, list(evidence.paper))
     return Page("The H-GCN paper, run again", paper_sections(evidence, found), runs, summary, words)
 
@@ -83,89 +66,86 @@ def plus_page(evidence: Evidence) -> Page:
 
 
 def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
+    def shown(name: str, figure: charts.Figure) -> Picture:
+        return Picture(name, figure, TEXTS["pictures"][name])
+
     statistics, reasons = tables.table1(evidence)
-    cells, datasets = evidence.cells, evidence.scale.datasets
+    cells, scale = evidence.cells, evidence.scale
     ablated = [name + end for end in ("", "-nell") for name in ("no-coarsening", "no-embedding", "hgcn")]
     by_levels = tables.varied_table(evidence, "figure-levels", "levels")
-    toy = evidence.measured("figure-coarsening")[0]
-    blocks: dict[str, Blocks] = {
+    blocks: dict[str, list[Table | Picture]] = {
         "table1": [statistics],
         "table2": [
-            _shown("table2", charts.table2_figure(evidence)),
-            tables.accuracy_table(cells["table2"], tables.METHODS, datasets, mark_best=True),
+            shown("table2", charts.table2_figure(evidence)),
+            tables.accuracy_table(cells["table2"], tables.METHODS, scale.datasets, "column"),
         ],
         "table3": [
-            tables.table3(evidence, False, "All 500 validation labels select the epoch, as in the paper."),
-            tables.table3(evidence, True, "As many labels select the epoch as there are for training."),
-            _shown("few-labels", charts.few_labels_figure(evidence)),
+            tables.table3(evidence, "", "All 500 validation labels select the epoch, as in the paper."),
+            tables.table3(evidence, " small", "As many labels select the epoch as there are for training."),
+            shown("few-labels", charts.few_labels_figure(evidence)),
         ],
-        "table4": [tables.accuracy_table(cells["table4"], ablated, datasets)],
+        "table4": [tables.accuracy_table(cells["table4"], ablated, scale.datasets)],
         "figure-levels": [
-            _shown("levels", charts.varied_figure(evidence, "figure-levels", "coarsening layers", BEST_LEVELS)),
+            shown("levels", charts.varied_figure(evidence, "figure-levels", "coarsening layers")),
             by_levels,
         ],
         "figure-channels": [
-            _shown("channels", charts.varied_figure(evidence, "figure-channels", "channels", BEST_CHANNELS)),
+            shown("channels", charts.varied_figure(evidence, "figure-channels", "channels")),
             tables.varied_table(evidence, "figure-channels", "channels"),
         ],
-        "figure-coarsening": [_shown("coarsening", charts.toy_figure(toy) if toy else None)],
+        "figure-coarsening": [shown("coarsening", charts.toy_figure(evidence))],
         "figure-receptive-field": [
-            _shown("receptive-field", charts.field_figure(evidence)),
+            shown("receptive-field", charts.field_figure(evidence)),
             tables.field_table(evidence),
         ],
-        "complexity": [_shown("complexity", charts.cost_figure(evidence)), tables.cost_table(evidence)],
-        "random-splits": [_shown("random-splits", charts.random_figure(evidence)), tables.random_table(evidence)],
+        "complexity": [shown("complexity", charts.cost_figure(evidence)), tables.cost_table(evidence)],
+        "random-splits": [shown("random-splits", charts.random_figure(evidence)), tables.random_table(evidence)],
     }
     ended_early = any("levels" in line for row in by_levels.rows for cell in row for line in cell.below)
-    fewer = evidence.scale.fewer_draws
     further = {
         "table1": reasons,
-        "table2": [TEXTS["table2"]["on_nell"]] if NELL in evidence.scale.datasets else [],
+        "table2": [TEXTS["table2"]["on_nell"]] if NELL in scale.datasets else [],
         "table3": [  # comparisons with too few draws to be significant
             f"With {draws} draws the signed-rank test cannot give a p below {least_p(draws):.2f}, so no difference to "
-            f"{' and '.join(variant_title(arm) for arm, count in fewer.items() if count == draws)} can be significant."
-            for draws in sorted(set(fewer.values()))
+            f"{' and '.join(variant_title(arm) for arm, n in scale.fewer_draws.items() if n == draws)} can be "
+            "significant."
+            for draws in sorted(set(scale.fewer_draws.values()))
             if least_p(draws) > LEVEL
         ],
         "figure-levels": [TEXTS["figure-levels"]["ended_early"]] if ended_early else [],
         "random-splits": [
-            f"Means over {count} and over {evidence.scale.splits} splits are not of the same splits: compare methods "
-            "by their differences to H-GCN."
-            for count in sorted(evidence.scale.fewer_splits.values())[:1]
+            f"Means over {count} and over {scale.splits} splits are not of the same splits: compare methods by their "
+            "differences to H-GCN."
+            for count in sorted(scale.fewer_splits.values())[:1]
         ],
     }
-    parts = {name: section_of(evidence, name, shown, further.get(name, ())) for name, shown in blocks.items()}
+    parts = {name: section_of(evidence, name, some, further.get(name, ())) for name, some in blocks.items()}
     return [parts.pop("table2"), _claims(found), *parts.values()]
 
 
-def section_of(evidence: Evidence, name: str, blocks: Blocks, further: Iterable[str] = ()) -> Section:
+def section_of(
+    evidence: Evidence, name: str, blocks: Sequence[Table | Picture], further: Iterable[str] = ()
+) -> Section:
     """Return the section of an experiment: its notes, further ones, and failed runs with the reason of the first."""
     experiment = evidence.experiments[name]
     notes = [note.format(test=TEST, most_labels=max(evidence.scale.labels)) for note in TEXTS[name].get("notes", [])]
     notes += further
-    for cell in evidence.cells[name].values():
-        if cell.failed:
-            one = cell.cell
-            where = f"{variant_title(one.variant)} on {DATASET_TITLES[one.dataset]}"
-            where += f", {one.condition}" if one.condition else ""
-            reason = next(run.result["failure"] for run in cell.records if run is not None and run.result["failure"])
-            notes.append(f"{where}: {cell.failed} of {len(cell.records)} runs failed; the first {reason}.")
-    shown = [block for block in blocks if block is not None]
-    return Section(name, experiment.title, experiment.about, shown, notes)
-
-
-def _shown(name: str, figure: Figure | None) -> Picture | None:
-    return picture(name, figure, TEXTS["pictures"][name])
+    for one in (one for one in evidence.cells[name].values() if one.failed):
+        where = f"{variant_title(one.cell.variant)} on {DATASET_TITLES[one.cell.dataset]}"
+        where += f", {one.cell.condition}" if one.cell.condition else ""
+        reason = next(run.result["failure"] for run in one.found if run.result["failure"])
+        notes.append(f"{where}: {one.failed} of {len(one.records)} runs failed; the first {reason}.")
+    return Section(name, experiment.title, experiment.about, blocks, notes)
 
 
 def _claims(found: list[Verdict]) -> Section:
-    rows: list[Row] = []
-    for one in found:
-        verdict = Text(one.finding.word, mark=one.finding.word)
-        reading = Text(one.finding.reading, one.finding.details)
-        rows.append((one.claim.place, f"“{one.claim.quote}”", verdict, reading))
-    table = Table.from_rows(("where", "the paper says", "verdict", "our runs"), rows, wordy=True)
-    text = TEXTS["claims"]
+    columns = {
+        "where": lambda one: one.claim.place,
+        "the paper says": lambda one: f"“{one.claim.quote}”",
+        "verdict": lambda one: Text(one.finding.word, mark=one.finding.word),
+        "our runs": lambda one: Text(one.finding.reading, one.finding.details),
+    }
+    text, table = TEXTS["claims"], Table.from_items(found, columns, wordy=True)
     return Section("claims", text["title"], text["about"].format(level=LEVEL), [table], is_experiment=False)
 
 
@@ -181,24 +161,22 @@ def overview_table(evidence: Evidence) -> Table:
         (title, *(mean_and_std(cells[arm, name, ""].accuracy) for name in evidence.scale.datasets))
         for title, (cells, arm) in rows.items()
     ]
-    return Table.from_rows(tables.dataset_columns("test accuracy in %", evidence.scale.datasets), figures)
+    return Table.from_rows(("test accuracy in %", *tables.datasets_of(evidence.scale.datasets)), figures)
 
 
 def plus_sections(evidence: Evidence) -> list[Section]:
     public, variants = evidence.cells["plus-public"], evidence.experiments["variants"]
     datasets, names = evidence.scale.datasets, [one.name for one in variants.variants]
-    validated = [
-        (
-            variant_title(arm),
-            *(points(public[arm, name, ""].summary("validation_accuracy").mean, False) for name in datasets),
-        )
-        for arm in MODELS
-    ]
+
+    def validation(arm: str, name: str) -> str:
+        return points(public[arm, name, ""].summary("validation_accuracy").mean, False)
+
+    validated = [(variant_title(arm), *(validation(arm, name) for name in datasets)) for arm in MODELS]
     about = "Mean validation accuracy in per cent."
-    blocks = {
+    blocks: dict[str, list[Table | Picture]] = {
         "plus-public": [
             tables.accuracy_table(public, (*MODELS, "hgcn-plus-4", "grand-4"), datasets),
-            Table.from_rows(tables.dataset_columns("method", datasets), validated, about),
+            Table.from_rows(("method", *tables.datasets_of(datasets)), validated, about),
             _differences(evidence),
         ],
         "plus-few-labels": [_with_differences(evidence, "plus-few-labels", "labels per class")],
@@ -209,16 +187,17 @@ def plus_sections(evidence: Evidence) -> list[Section]:
 
 
 def _differences(evidence: Evidence) -> Table:
-    cells = evidence.cells["plus-public"]
-    rows: list[Row] = []
-    for dataset in evidence.scale.datasets:
-        for one in _against_rivals(cells, dataset, ""):
-            if one.found.mean is not None:
-                interval = f"{points(one.found.low)} to {points(one.found.high)}"
-                figures = (points(one.found.mean), interval, probability(one.found.p), str(one.found.units))
-                rows.append((DATASET_TITLES[dataset], one.name, *figures))
-    columns = ("dataset", "H-GCN+ minus", "difference", "95 % interval", "p", "seeds")
-    return Table.from_rows(columns, rows, "Differences, seed by seed on the public split.")
+    listed = [(name, one) for name in evidence.scale.datasets for one in _against_rivals(evidence, "plus-public", name)]
+    columns = {
+        "dataset": lambda one: DATASET_TITLES[one[0]],
+        "H-GCN+ minus": lambda one: one[1].name,
+        "difference": lambda one: points(one[1].found.mean),
+        "95 % interval": lambda one: f"{points(one[1].found.low)} to {points(one[1].found.high)}",
+        "p": lambda one: probability(one[1].found.p),
+        "seeds": lambda one: str(one[1].found.units),
+    }
+    shown = [one for one in listed if one[1].found.mean is not None]
+    return Table.from_items(shown, columns, "Differences, seed by seed on the public split.")
 
 
 def _with_differences(evidence: Evidence, name: str, first: str) -> Table:
@@ -228,14 +207,11 @@ def _with_differences(evidence: Evidence, name: str, first: str) -> Table:
     rows: list[Row] = []
     for dataset, column in product(experiment.datasets, (condition.name for condition in experiment.conditions)):
         title = f"{DATASET_TITLES[dataset]}, {column}" if column else DATASET_TITLES[dataset]
-        accuracies = [_over_splits(cells[arm, dataset, column], usual) for arm in MODELS]
-        leads = [
-            "–" if one.found.mean is None else f"{points(one.found.mean)}, {probability(one.found.p)}"
-            for one in _against_rivals(cells, dataset, column)
-        ]
-        rows.append((title, *accuracies, *leads))
-    minus = (f"minus {variant_title(arm)}" for arm in RIVALS)
-    return Table.from_rows((first, *map(variant_title, MODELS), *minus), rows)
+        leads = (one.found for one in _against_rivals(evidence, name, dataset, column))
+        minus = ("–" if one.mean is None else f"{points(one.mean)}, {probability(one.p)}" for one in leads)
+        rows.append((title, *(_over_splits(cells[arm, dataset, column], usual) for arm in MODELS), *minus))
+    columns = (first, *map(variant_title, MODELS), *(f"minus {variant_title(arm)}" for arm in RIVALS))
+    return Table.from_rows(columns, rows)
 
 
 def _over_splits(cell: PaperCell, usual: int) -> Text:
@@ -246,7 +222,8 @@ def _over_splits(cell: PaperCell, usual: int) -> Text:
     return Text(f"{points(cell.accuracy.mean, False)} ± {points(cell.std_of_draws, False)}", few)
 
 
-def _against_rivals(cells: tables.Cells, dataset: str, column: str) -> list[Compared]:
+def _against_rivals(evidence: Evidence, name: str, dataset: str, column: str = "") -> list[Compared]:
+    cells = evidence.cells[name]
     ours = cells["hgcn-plus", dataset, column]
     return compare_cells([(variant_title(arm), ours, cells[arm, dataset, column]) for arm in RIVALS])
 
@@ -281,20 +258,13 @@ def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path)
     runs: list[dict[str, Any]] = []
     means: list[dict[str, Any]] = []
     for cell in (cell for by_key in evidence.cells.values() for cell in by_key.values()):
-        one, printed, found = cell.cell, cell.printed, to_paper(cell)
+        one, found = cell.cell, cell.to_paper
         named = {"experiment": one.experiment, "arm": one.variant, "dataset": one.dataset, "column": one.condition}
-        runs += [
-            {
-                **named,
-                "split": split.name,
-                "seed": seed,
-                **{name: record.result.get(name) for name in _FIGURES},
-                **{name: record.made.get(name) for name in ("seconds", "device", "commit")},
-                "id": record.id,
-            }
-            for (split, seed), record in zip(one.runs, cell.records, strict=True)
-            if record is not None
-        ]
+        for (split, seed), record in zip(one.runs, cell.records, strict=True):
+            if record is not None:
+                figures = {name: record.result.get(name) for name in _FIGURES}
+                made = {name: record.made.get(name) for name in ("seconds", "device", "commit")}
+                runs.append({**named, "split": split.name, "seed": seed, **figures, **made, "id": record.id})
         means.append(
             {
                 **named,
@@ -306,7 +276,7 @@ def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path)
                 "std_of_draws": cell.std_of_draws,
                 "std_of_seeds": cell.std_of_seeds,
                 "validation": cell.summary("validation_accuracy").mean,
-                "paper": printed and printed.mean,
+                "paper": cell.printed and cell.printed.mean,
                 "difference": found and found.difference,
                 "p": found and found.p,
                 "seconds": cell.seconds,

@@ -1,10 +1,11 @@
 """The paper's tables: our figures beside the paper's."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from hiergcn_experiments.display import cell_table
 from hiergcn_experiments.page import Row, Table, Text, mean_and_std, points
-from hiergcn_experiments.paper.evidence import TABLE1, Evidence, PaperCell, compare_cells, probability, to_paper
+from hiergcn_experiments.paper.evidence import TABLE1, Evidence, PaperCell, compare_cells, probability
 from hiergcn_experiments.paper.experiments import DATASET_TITLES, TEXTS, variant_title
 
 METHODS = (
@@ -16,44 +17,47 @@ Cells = Mapping[tuple[str, str, str], PaperCell]
 
 
 def accuracy_text(
-    result: PaperCell | None, best: float | None = None, before: Iterable[str] = (), after: Iterable[str] = ()
+    cell: PaperCell | None, strong: bool = False, before: Iterable[str] = (), after: Iterable[str] = ()
 ) -> Text:
     """Format mean ± spread; below it the number of runs if some are missing, the paper's figure, the difference.
 
     Lines `before` and `after` stand around these.
     """
-    if result is None:
+    if cell is None:
         return Text("–")
-    printed = result.printed
-    below: tuple[str, ...] = () if printed is None else (f"paper {mean_and_std(printed)}",)
-    if result.done == 0:
-        return Text("not run" if result.missing else f"all {result.failed} failed", (*before, *below, *after))
-    main = mean_and_std(result.accuracy)
-    if result.failed:
-        main += f", {result.failed} failed"
-    if result.missing:
-        below = (f"{result.done + result.failed} of {len(result.records)} runs", *below)
-    found = to_paper(result)
-    if found is not None:
+    below: tuple[str, ...] = () if cell.printed is None else (f"paper {mean_and_std(cell.printed)}",)
+    if cell.done == 0:
+        return Text("not run" if cell.missing else f"all {cell.failed} failed", (*before, *below, *after))
+    main = mean_and_std(cell.accuracy) + (f", {cell.failed} failed" if cell.failed else "")
+    if cell.missing:
+        below = (f"{cell.done + cell.failed} of {len(cell.records)} runs", *below)
+    if found := cell.to_paper:
         below += (f"{points(found.difference)}, {probability(found.p)}",)
-    strong = best is not None and result.accuracy.mean == best
     return Text(main, (*before, *below, *after), strong=strong)
 
 
-def accuracy_table(cells: Cells, arms: Iterable[str], datasets: Sequence[str], *, mark_best: bool = False) -> Table:
+def titles_of(arms: Iterable[str]) -> dict[str, str]:
+    """Return variants by their titles."""
+    return {variant_title(arm): arm for arm in arms}
+
+
+def datasets_of(names: Iterable[str]) -> dict[str, str]:
+    """Return datasets by their titles."""
+    return {DATASET_TITLES[name]: name for name in names}
+
+
+def accuracy_table(
+    cells: Cells, arms: Iterable[str], datasets: Sequence[str], best: Literal["column", ""] = ""
+) -> Table:
     """Return a row per arm that has cells, and a column per dataset."""
-    best = {name: _best(cell for (_, where, _), cell in cells.items() if where == name) for name in datasets}
-    rows: list[Row] = []
-    for arm in arms:
-        shown = {name: cells.get((arm, name, "")) for name in datasets}
-        if any(shown.values()):
-            texts = (accuracy_text(cell, best[name] if mark_best else None) for name, cell in shown.items())
-            rows.append((variant_title(arm), *texts))
-    return Table.from_rows(dataset_columns("method", datasets), rows)
-
-
-def dataset_columns(first: str, datasets: Sequence[str]) -> tuple[str, ...]:
-    return first, *(DATASET_TITLES[name] for name in datasets)
+    return cell_table(
+        "method",
+        titles_of(arms),
+        datasets_of(datasets),
+        lambda arm, name: cells.get((arm, name, "")),
+        lambda _, cell, strong: accuracy_text(cell, strong),
+        best=best,
+    )
 
 
 def table1(evidence: Evidence) -> tuple[Table, list[str]]:
@@ -72,7 +76,7 @@ def table1(evidence: Evidence) -> tuple[Table, list[str]]:
         for what in ("nodes", "edges", "classes", "features", "labelling")
     ]
     reasons = [note for name, one in found.items() if one is not None for note in _reasons(name, one)]
-    return Table.from_rows(dataset_columns("", list(found)), rows), reasons
+    return Table.from_rows(("", *datasets_of(found)), rows), reasons
 
 
 def _reasons(name: str, one: dict[str, Any]) -> list[str]:
@@ -85,43 +89,34 @@ def _reasons(name: str, one: dict[str, Any]) -> list[str]:
     return [texts[what].format(**words) for what in ("edges", "classes", "features") if one[what] != printed[what]]
 
 
-def table3(evidence: Evidence, small: bool, caption: str) -> Table:
-    counts = evidence.scale.labels
-    columns = [f"{count} small" if small else str(count) for count in counts]
-    arms = ("gcn", "gat", "dgcn", "hgcn", "appnp", "grand")
-    best = {column: _best([evidence.table3(arm, column) for arm in arms]) for column in columns}
+def table3(evidence: Evidence, end: str, caption: str) -> Table:
+    """Return accuracies by labels per class, with the spreads of draws and of seeds; `end` is the conditions'."""
 
-    def text(arm: str, column: str) -> Text:
-        """Format an accuracy with the spreads of draws and of seeds below it."""
-        result, parts = evidence.table3(arm, column), []
-        if result.std_of_draws is not None:
-            parts.append(f"{len(result.by_split)} draws ± {points(result.std_of_draws, False)}")
-            if result.std_of_seeds is not None:
-                seeds = max(len(values) for values in result.by_split.values())
-                parts.append(f"{seeds} seeds ± {points(result.std_of_seeds, False)}")
-        return accuracy_text(result, best[column], parts)
+    def text(_: str, cell: PaperCell | None, strong: bool) -> Text:
+        parts = []
+        if cell and cell.std_of_draws is not None:
+            parts.append(f"{len(cell.by_split)} draws ± {points(cell.std_of_draws, False)}")
+            if cell.std_of_seeds is not None:
+                seeds = max(len(values) for values in cell.by_split.values())
+                parts.append(f"{seeds} seeds ± {points(cell.std_of_seeds, False)}")
+        return accuracy_text(cell, strong, parts)
 
-    rows: list[Row] = [(variant_title(arm), *(text(arm, column) for column in columns)) for arm in arms]
-    return Table.from_rows(("method", *(f"{count} per class" for count in counts)), rows, caption)
+    columns = {f"{count} per class": f"{count}{end}" for count in evidence.scale.labels}
+    arms = titles_of(("gcn", "gat", "dgcn", "hgcn", "appnp", "grand"))
+    return cell_table("method", arms, columns, evidence.table3, text, caption=caption)
 
 
 def varied_table(evidence: Evidence, experiment: str, what: str) -> Table:
     """Return accuracy by dataset over the values of a varied setting."""
     cells = evidence.cells[experiment]
-    values = list(dict.fromkeys(column for _, _, column in cells))
-    rows: list[Row] = []
-    for name in evidence.scale.datasets:
-        shown = [cells["hgcn", name, value] for value in values]
-        best = _best(shown)
-        depths = [
-            (f"{depth} levels",)
-            if what == "levels" and (depth := cell.depth) is not None and depth < int(cell.cell.condition)
-            else ()
-            for cell in shown
-        ]
-        texts = (accuracy_text(cell, best, after=depth) for cell, depth in zip(shown, depths, strict=True))
-        rows.append((DATASET_TITLES[name], *texts))
-    return Table.from_rows((what, *values), rows)
+
+    def text(_: str, cell: PaperCell | None, strong: bool) -> Text:
+        fewer = cell and what == "levels" and cell.depth is not None and cell.depth < int(cell.cell.condition)
+        return accuracy_text(cell, strong, after=(f"{cell.depth} levels",) if cell and fewer else ())
+
+    values = {value: value for _, _, value in cells}
+    rows = datasets_of(evidence.scale.datasets)
+    return cell_table(what, rows, values, lambda name, value: cells["hgcn", name, value], text, best="row")
 
 
 def random_table(evidence: Evidence) -> Table:
@@ -134,14 +129,12 @@ def random_table(evidence: Evidence) -> Table:
         for one in compare_cells(pairs):  # Holm's correction within the dataset
             leads[one.name, dataset] = [f"to H-GCN {points(one.found.mean)} ({probability(one.p)})"] if one.run else []
 
-    def text(arm: str, dataset: str) -> Text:
-        cell = cells[arm, dataset, ""]
-        splits = () if cell.missing or not cell.by_split else (f"{len(cell.by_split)} splits",)
-        return accuracy_text(cell, None, splits, leads.get((arm, dataset), ()))
+    def text(arm: str, cell: PaperCell | None, _: bool) -> Text:
+        splits = (f"{len(cell.by_split)} splits",) if cell and not cell.missing and cell.by_split else ()
+        return accuracy_text(cell, before=splits, after=leads.get((arm, cell.cell.dataset), ()) if cell else ())
 
-    arms = [arm for arm in METHODS if all((arm, name, "") in cells for name in datasets)]
-    rows: list[Row] = [(variant_title(arm), *(text(arm, name) for name in datasets)) for arm in arms]
-    return Table.from_rows(dataset_columns("method", datasets), rows)
+    arms = titles_of(arm for arm in METHODS if all((arm, name, "") in cells for name in datasets))
+    return cell_table("method", arms, datasets_of(datasets), lambda arm, name: cells[arm, name, ""], text)
 
 
 def field_table(evidence: Evidence) -> Table:
@@ -149,16 +142,13 @@ def field_table(evidence: Evidence) -> Table:
     levels = range(evidence.scale.field_levels + 1)
     rows: list[Row] = []
     for name, one in evidence.by_dataset("figure-receptive-field").items():
-        if one is None:
-            rows.append((DATASET_TITLES[name], *["not run"] * (len(levels) + 2)))
-            continue
-        shares = [
-            f"{100 * one['hgcn'][level]['median'] / one['nodes']:.3g}" if level <= one["depth"] else "–"
-            for level in levels
-        ]
-        gcn, steps = f"{100 * one['gcn']['median'] / one['nodes']:.3g}", f"{one['distance']['mean']:.2f}"
-        rows.append((DATASET_TITLES[name], gcn, *shares, steps))
-    columns = ("dataset", "GCN, 2 layers", *(f"{level}" for level in levels), "steps to a label")
+        texts = ["not run"] * (len(levels) + 2)
+        if one is not None:
+            networks = [one["gcn"], *one["hgcn"][: one["depth"] + 1]]
+            shares = [f"{100 * network['median'] / one['nodes']:.3g}" for network in networks]
+            texts = [*shares, *["–"] * (len(levels) - one["depth"] - 1), f"{one['distance']['mean']:.2f}"]
+        rows.append((DATASET_TITLES[name], *texts))
+    columns = ("dataset", "GCN, 2 layers", *map(str, levels), "steps to a label")
     return Table.from_rows(columns, rows, "Median receptive field in per cent of the nodes, by levels.")
 
 
@@ -175,15 +165,9 @@ def cost_table(evidence: Evidence) -> Table:
     rows: list[Row] = []
     measurements = evidence.experiments["complexity"].measurements
     for measurement, one in zip(measurements, evidence.measured("complexity"), strict=True):
-        size = f"{measurement.arguments['nodes']:,}"
-        if one is None:
-            rows.append((size, f"degree {measurement.arguments['degree']}", *["not run"] * len(names)))
-        else:
-            seconds = [f"{one[name]:.3g}" if name in one else "–" for name in names]
-            rows.append((size, f"{one['edges']:,}", *seconds))
+        edges, seconds = f"degree {measurement.arguments['degree']}", ["not run"] * len(names)
+        if one is not None:
+            edges, seconds = f"{one['edges']:,}", [f"{one[name]:.3g}" if name in one else "–" for name in names]
+        rows.append((f"{measurement.arguments['nodes']:,}", edges, *seconds))
     caption = "Seconds. Preparation is done once per fit and does not include coarsening."
     return Table.from_rows(("nodes", "edges", *names.values()), rows, caption)
-
-
-def _best(cells: Iterable[PaperCell]) -> float | None:
-    return max((cell.accuracy.mean for cell in cells if cell.accuracy.mean is not None), default=None)

@@ -299,11 +299,11 @@ def word_for(signs: Sequence[int]) -> str:
 
 
 def _claims(results: RangeResults) -> Section:
-    quotes = {one.judge: one for one in PAPER_CLAIMS}
+    quotes = {one.name: one for one in PAPER_CLAIMS}
     rows: list[Row] = []
 
-    def add(judge: str, about: str, citation: str, *cells: Text) -> None:
-        rows.append((Text(f"“{quotes[judge].quote}”", (quotes[judge].place, about)), citation, *cells))
+    def add(name: str, about: str, citation: str, *cells: Text) -> None:
+        rows.append((Text(f"“{quotes[name].quote}”", (quotes[name].place, about)), citation, *cells))
 
     for claim in study.TEXTS["claim"]:
         cells = []
@@ -315,7 +315,7 @@ def _claims(results: RangeResults) -> Section:
                     leads[dataset] = lead
             details = tuple(f"{dataset_title(dataset)} {points(lead.mean)}" for dataset, lead in leads.items())
             cells.append(Text(word_for([sign(lead) for lead in leads.values()]), details))
-        add(claim["judge"], claim["about"], claim["citation"], *cells)
+        add(claim["name"], claim["about"], claim["citation"], *cells)
     # "Coarsening enlarges the receptive field" is judged by the influence from beyond 16 hops.
     signs, texts = [], []
     flat_names = {one.name for one in study.FLAT_VARIANTS}
