@@ -6,9 +6,9 @@ several results of one job, the latest counts.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -123,11 +123,39 @@ class Results:
         return CellResult(cell, tuple(self.find(training) for training in cell.trainings()))
 
 
-def by_task(records: Iterable[Record], tasks: Iterable[str], name: str, **about: Any) -> dict[str, list[Record]]:
-    """Return the results of a measurement by task, in the order of the tasks; only those with some arguments."""
-    found: dict[str, list[Record]] = {task: [] for task in tasks}
+@dataclass(frozen=True, eq=False)
+class TaskResults:
+    """The results of a measurement on one task."""
+
+    task: str
+    runs: Mapping[int, Mapping[str, Any]]
+    """Figures by the number of the split or draw."""
+    made: Sequence[Mapping[str, Any]] = ()
+    """Provenance of the runs."""
+
+    def summary(self, *path: str) -> Summary:
+        """Summarise the figure that stands under these keys; None in runs that do not have it."""
+        return Summary(
+            tuple(reduce(lambda found, key: (found or {}).get(key), path, run) for run in self.runs.values())
+        )
+
+    def mean(self, *path: str) -> float:
+        """Return the mean of a figure that all runs have."""
+        return float(self.summary(*path).values.mean())
+
+
+def by_task(records: Iterable[Record], tasks: Iterable[str], name: str, **about: Any) -> dict[str, TaskResults]:
+    """Return the results of a measurement by task, in the order of the tasks, but for runs that failed.
+
+    With `about`, only those with these arguments.
+    """
+    found: dict[str, dict[int, Record]] = {task: {} for task in tasks}
     for one in records:
         given = one.key["arguments"]
-        if one.key["name"] == name and about.items() <= given.items():
-            found[given["task"]].append(one)
-    return {task: each for task, each in found.items() if each}
+        if one.key["name"] == name and about.items() <= given.items() and not one.result.get("failure"):
+            found[given["task"]][given["split"] if "split" in given else given["draw"]] = one
+    return {
+        task: TaskResults(task, {k: each[k].result for k in sorted(each)}, [each[k].made for k in sorted(each)])
+        for task, each in found.items()
+        if each
+    }

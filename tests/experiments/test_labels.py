@@ -62,10 +62,10 @@ def results() -> list[Record]:
 
 
 def test_labels_saved_are_read_off_the_curve_of_random_labels() -> None:
-    curves = Curves("cora", {0: accuracies(0.5, 0.55)["accuracy"]})
+    curves = Curves("cora", {0: accuracies(0.5, 0.55)})
     assert curves.saved("suggest", 5) == pytest.approx(1 - 5 / np.sqrt(50))  # half way from 5 to 10, on a log scale
     assert curves.saved("suggest", 10) is None  # more than random labels reach
-    assert Curves("cora", {0: accuracies(0.5, 0.5)["accuracy"]}).saved("suggest", 5) == pytest.approx(0.0)
+    assert Curves("cora", {0: accuracies(0.5, 0.5)}).saved("suggest", 5) == pytest.approx(0.0)
 
 
 def test_draws_are_paired(results: list[Record]) -> None:

@@ -11,16 +11,15 @@ from hiergcn_experiments.experiment import Cell, Measurement
 from hiergcn_experiments.page import points
 from hiergcn_experiments.paper.claims import CLAIMS, JUDGES, verdicts_on
 from hiergcn_experiments.paper.evidence import (
-    BEST_LEVELS,
+    BEST,
     TABLE2,
     Evidence,
-    Grown,
+    Growth,
     PaperCell,
     Printed,
     corrected,
     fitted_exponent,
     printed_figure,
-    to_paper,
 )
 from hiergcn_experiments.paper.experiments import FULL, paper_experiments
 from hiergcn_experiments.results import Results
@@ -121,7 +120,7 @@ def test_chance_speaks_against_a_difference_only_if_it_leaves_no_room_for_the_pr
 
 
 def test_growths_are_corrected_for_their_number() -> None:
-    found = corrected([Grown(0.0, 0.1, 0.01), Grown(0.0, 0.1, 0.04), Grown(0.0, 0.1, 0.03)])
+    found = corrected([Growth("", "", "", 0.0, 0.1, p) for p in (0.01, 0.04, None, 0.03)])
     assert [one.p for one in found] == pytest.approx([0.03, 0.06, 0.06])
 
 
@@ -197,9 +196,9 @@ def test_the_test_against_the_paper_is_welchs_if_the_paper_has_a_spread(monkeypa
     cell = next(one for one in paper_experiments(SMALL)["table2"].cells() if one.key == ("hgcn", "cora", ""))
     records = [record_of(cell, place, 0.84 + 0.001 * place) for place in range(10)]
     found = PaperCell(cell, Results(records).cell(cell).records)
-    welch = to_paper(found)
-    monkeypatch.setitem(TABLE2["hgcn"], "cora", replace(TABLE2["hgcn"]["cora"], std=None))
-    alone = to_paper(found)
+    welch = found.to_paper
+    monkeypatch.setitem(TABLE2["hgcn"], "cora", TABLE2["hgcn"]["cora"]._replace(std=None))
+    alone = found.to_paper
     assert welch is not None
     assert alone is not None
     assert welch.difference == pytest.approx(-0.0005)
@@ -238,8 +237,9 @@ def test_recipes_agree_with_the_paper() -> None:
     """The recipes serve `hiergcn fit`, which knows nothing of the paper's tables."""
     for dataset, printed in TABLE2["hgcn"].items():
         assert published("hgcn", dataset) == printed.mean
-        assert settings_for("hgcn", "paper", dataset).model.levels == BEST_LEVELS[dataset]
+        assert settings_for("hgcn", "paper", dataset).model.levels == BEST["figure-levels"][dataset]
 
 
-def test_every_claim_has_a_judge_of_its_own() -> None:
-    assert [claim.judge for claim in CLAIMS] == list(JUDGES)
+def test_every_judge_has_a_claim() -> None:
+    assert {claim.judge for claim in CLAIMS} == set(JUDGES)
+    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)

@@ -22,7 +22,7 @@ from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.research import Run, Summary, candidate_title, fit, method_title
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope, Study
 from hiergcn_experiments.page import Row, Section, Table, Text, Texts, mean, mean_and_std, packaged, points
-from hiergcn_experiments.results import by_task
+from hiergcn_experiments.results import TaskResults, by_task
 from hiergcn_experiments.store import Record
 
 NAME, RECIPES_NAME = "choosing", "choosing-recipes"
@@ -100,54 +100,42 @@ def _many_classes(number: int) -> tuple[Graph, Split]:
     return graph, Split.random(graph.truth, 10, _VALIDATION, None, number)
 
 
-def _on(
-    dataset: str, title: str, labels: str, split: Callable[[Dataset, int], Split], public: bool = False
-) -> ChoosingTask:
+def _on(dataset: str, title: str, labels: int | str) -> ChoosingTask:
+    """Return the task of a dataset, with so many labels per class or split in a named way."""
+    about, split = _SPLITS.get(labels) or (  # type: ignore[call-overload]
+        f"{labels} per class, {_VALIDATION} validate",
+        lambda data, number: Split.random(data.graph.truth, labels, _VALIDATION, None, number),
+    )
+
     def draw(number: int) -> tuple[Graph, Split]:
         found = load_dataset(dataset)
         return found.graph, split(found, number)
 
-    return ChoosingTask(title, labels, draw, public)
+    return ChoosingTask(title, about, draw, labels == "public")
 
 
-def _per_class(dataset: str, title: str, labels: int) -> ChoosingTask:
-    about = f"{labels} per class, {_VALIDATION} validate"
-    return _on(
-        dataset, title, about, lambda data, number: Split.random(data.graph.truth, labels, _VALIDATION, None, number)
-    )
-
-
-def _masks(dataset: str, title: str) -> ChoosingTask:
-    return _on(dataset, title, "published splits, about half", lambda data, number: data.splits[number])
-
-
-def _tenths(dataset: str, title: str) -> ChoosingTask:
-    return _on(dataset, title, "10 %, 10 % validate", lambda data, k: Split.holdout(data.graph.truth, 0.1, 0.8, k))
-
-
-_PUBLIC_LABELS = f"20 per class, {_VALIDATION} validate"
+_SPLITS: dict[str, tuple[str, Callable[[Dataset, int], Split]]] = {
+    "masks": ("published splits, about half", lambda data, number: data.splits[number]),
+    "tenths": ("10 %, 10 % validate", lambda data, number: Split.holdout(data.graph.truth, 0.1, 0.8, number)),
+    "public": (f"20 per class, {_VALIDATION} validate", lambda data, _: data.split),
+}
 TASKS = {
-    "cora-5": _per_class("cora", "Cora", 5),
-    "cora-20": _per_class("cora", "Cora", 20),
-    "citeseer-5": _per_class("citeseer", "Citeseer", 5),
-    "citeseer-20": _per_class("citeseer", "Citeseer", 20),
-    "pubmed-5": _per_class("pubmed", "Pubmed", 5),
-    "pubmed-20": _per_class("pubmed", "Pubmed", 20),
-    "photo": _per_class("amazon-photo", "Amazon Photo", 20),
-    "cs": _per_class("coauthor-cs", "Coauthor CS", 20),
-    "chameleon": _masks("chameleon", "Chameleon"),
-    "minesweeper": _masks("minesweeper", "Minesweeper"),
-    "helsinki": _tenths("helsinki", "Helsinki streets"),
-    "pegase-eccentricity": _tenths("pegase-eccentricity", "Power grid, accessibility"),
-    "pegase-zones": _per_class("pegase", "Power grid, zones", 5),
+    "cora-5": _on("cora", "Cora", 5),
+    "cora-20": _on("cora", "Cora", 20),
+    "citeseer-5": _on("citeseer", "Citeseer", 5),
+    "citeseer-20": _on("citeseer", "Citeseer", 20),
+    "pubmed-5": _on("pubmed", "Pubmed", 5),
+    "pubmed-20": _on("pubmed", "Pubmed", 20),
+    "photo": _on("amazon-photo", "Amazon Photo", 20),
+    "cs": _on("coauthor-cs", "Coauthor CS", 20),
+    "chameleon": _on("chameleon", "Chameleon", "masks"),
+    "minesweeper": _on("minesweeper", "Minesweeper", "masks"),
+    "helsinki": _on("helsinki", "Helsinki streets", "tenths"),
+    "pegase-eccentricity": _on("pegase-eccentricity", "Power grid, accessibility", "tenths"),
+    "pegase-zones": _on("pegase", "Power grid, zones", 5),
     "communities": ChoosingTask("300 nodes in 3 communities", "16 per class, 4 per class validate", _communities),
     "classes-150": ChoosingTask("150 classes", f"10 per class, {_VALIDATION} validate", _many_classes),
-    **{
-        f"{name}-public": _on(
-            name, f"{name.capitalize()}, public split", _PUBLIC_LABELS, lambda data, _: data.split, True
-        )
-        for name in PUBLIC
-    },
+    **{f"{name}-public": _on(name, f"{name.capitalize()}, public split", "public") for name in PUBLIC},
 }
 
 
@@ -206,15 +194,8 @@ def _choice(
     if result is None:
         return figures
     candidates = [
-        {
-            "name": one.name,
-            "seeds": one.seeds,
-            "validation": one.validation.accuracy.mean if one.validation else None,
-            "test": one.test.accuracy.mean if one.test else None,
-            "seconds": one.seconds,
-            "weight": one.weight,
-            "left_out": one.left_out,
-        }
+        {name: getattr(one, name) for name in ("name", "seeds", "seconds", "weight", "left_out")}
+        | {part: scores.accuracy.mean if (scores := getattr(one, part)) else None for part in ("validation", "test")}
         for one in result.leaderboard or ()
     ]
     by_name = {name: fitted(name)[0] for name in named}
@@ -225,23 +206,19 @@ def _choice(
 
 
 @dataclass(frozen=True, eq=False)
-class TaskResult:
-    """The finished splits of a task."""
-
-    name: str
-    splits: Mapping[int, Mapping[str, Any]]
-    """Figures by the number of the split, see `choosing`."""
+class TaskResult(TaskResults):
+    """The finished splits of a task, see `choosing`."""
 
     @property
     def text(self) -> Text:
-        return Text(TASKS[self.name].title, (TASKS[self.name].labels,))
-
-    @cached_property
-    def auto(self) -> Summary:
-        """Test accuracy of the automatic choice on each split."""
-        return Summary(tuple(one["test_accuracy"] for one in self.splits.values()))
+        return Text(TASKS[self.task].title, (TASKS[self.task].labels,))
 
     @property
+    def auto(self) -> Summary:
+        """Test accuracy of the automatic choice on each split."""
+        return self.summary("test_accuracy")
+
+    @cached_property
     def accuracy(self) -> float:
         """Mean over splits of the automatic choice."""
         return self.mean("test_accuracy")
@@ -255,7 +232,7 @@ class TaskResult:
     def single(self) -> dict[str, dict[int, float]]:
         """Test accuracy of each candidate by split. A method that was fitted by name counts with all its seeds."""
         found: dict[str, dict[int, float]] = {}
-        for split, one in self.splits.items():
+        for split, one in self.runs.items():
             of_candidates = {each["name"]: each["test"] for each in one["candidates"]}
             by_name = {name: each["test_accuracy"] for name, each in one["named"].items() if not each["failure"]}
             for name, accuracy in (of_candidates | by_name).items():
@@ -269,13 +246,13 @@ class TaskResult:
 
     def counted(self, name: str) -> float:
         """Return the mean accuracy of a candidate; without a result it counts as the automatic choice."""
-        own = self.single.get(name, {})
-        return mean(own.get(split, one["test_accuracy"]) for split, one in self.splits.items())
+        accuracies = self.single.get(name, {})
+        return mean(accuracies.get(split, one["test_accuracy"]) for split, one in self.runs.items())
 
     @cached_property
     def best_of_each_split(self) -> float:
         """Mean over splits of the highest accuracy of any candidate on that split."""
-        return mean(max(own[split] for own in self.single.values() if split in own) for split in self.splits)
+        return mean(max(one[split] for one in self.single.values() if split in one) for split in self.runs)
 
     @cached_property
     def best_on_average(self) -> str:
@@ -288,29 +265,23 @@ class TaskResult:
 
     def lead_over(self, name: str) -> float | None:
         """Return the automatic choice minus a candidate, on the splits where that finished."""
-        own = self.single.get(name, {})
-        leads = [self.splits[split]["test_accuracy"] - accuracy for split, accuracy in own.items()]
+        leads = [self.runs[split]["test_accuracy"] - accuracy for split, accuracy in self.single.get(name, {}).items()]
         return mean(leads) if leads else None
 
-    def leads_over_simple(self) -> dict[str, float]:
-        return {name: lead for name in SIMPLE if (lead := self.lead_over(name)) is not None}
+    @property
+    def least_simple(self) -> float:
+        """The smallest of the leads over simple methods."""
+        return min((lead for name in SIMPLE if (lead := self.lead_over(name)) is not None), default=0.0)
 
-    def mean(self, figure: str) -> float:
-        """Return the mean of a figure over the splits."""
-        return mean(one[figure] for one in self.splits.values())
-
+    @property
     def weights(self) -> list[dict[str, float]]:
-        """Return the weights of the candidates in each answer."""
-        return [{each["name"]: each["weight"] for each in one["candidates"]} for one in self.splits.values()]
+        """The weights of the candidates in each answer."""
+        return [{each["name"]: each["weight"] for each in one["candidates"]} for one in self.runs.values()]
 
 
 def results_by_task(records: Iterable[Record], name: str = NAME) -> dict[str, TaskResult]:
     """Return the results by task, in the order of `TASKS`."""
-    done = [one for one in records if not one.result.get("failure")]
-    return {
-        task: TaskResult(task, dict(sorted((one.key["arguments"]["split"], one.result) for one in each)))
-        for task, each in by_task(done, TASKS, name).items()
-    }
+    return {task: TaskResult(task, found.runs) for task, found in by_task(records, TASKS, name).items()}
 
 
 # The page
@@ -318,7 +289,7 @@ def results_by_task(records: Iterable[Record], name: str = NAME) -> dict[str, Ta
 
 def choosing_sections(records: Sequence[Record], _quick: bool = False) -> list[Section]:
     results, recipes = results_by_task(records), results_by_task(records, RECIPES_NAME)
-    drawn = [one for one in results.values() if not TASKS[one.name].public]
+    drawn = [one for one in results.values() if not TASKS[one.task].public]
     found = [_overview(records, drawn)]
     if drawn:
         found += [_accuracy(drawn), _verdicts(drawn), _candidates(drawn), _chosen(drawn)]
@@ -342,29 +313,28 @@ def _overview(records: Sequence[Record], tasks: Sequence[TaskResult]) -> Section
     }
     if not tasks:
         return _TEXTS.section("overview", **words)
-    close = sum(one.lead >= -CLOSE for one in tasks)
-    above = sum(min(one.leads_over_simple().values(), default=0.0) >= -CLOSE for one in tasks)
-    runs = sum(len(one.splits) for one in tasks)
-    names = _candidate_names(tasks)
-    often = [name for name in names if sum(len(one.single.get(name, ())) for one in tasks) >= runs / 2]
-    best = max(often, key=lambda name: mean(one.counted(name) for one in tasks))
+
+    def count(holds: Callable[[TaskResult], bool]) -> str:
+        return f"{sum(map(holds, tasks))} of {len(tasks)}"
+
+    runs = sum(len(one.runs) for one in tasks)
+    counted = {
+        name: mean(one.counted(name) for one in tasks)
+        for name in _candidate_names(tasks)
+        if sum(len(one.single.get(name, ())) for one in tasks) >= runs / 2
+    }
+    best = max(counted, key=lambda name: counted[name])
+    after = mean(one.accuracy - one.best_of_each_split for one in tasks)
+    errors = " → ".join(points(mean(one.mean(at) for one in tasks), False) for at in _ERRORS)
+    single = f"the same of the best single candidate that finished on half of the splits, {candidate_title(best)}"
     rows = (
         ("mean accuracy over the tasks", points(mean(one.accuracy for one in tasks), False)),
-        (
-            f"the same of the best single candidate that finished on half of the splits, {candidate_title(best)}",
-            points(mean(one.counted(best) for one in tasks), False),
-        ),
-        ("tasks within 1.0 point of the task's best candidate, or above it", f"{close} of {len(tasks)}"),
-        ("tasks above the task's best candidate", f"{sum(one.lead > 0 for one in tasks)} of {len(tasks)}"),
-        ("tasks at most 1.0 point below label propagation, MLP and GCN", f"{above} of {len(tasks)}"),
-        (
-            "mean difference to the best candidate of each split, known only afterwards",
-            points(mean(one.accuracy - one.best_of_each_split for one in tasks)),
-        ),
-        (
-            "expected calibration error, before and after temperature scaling",
-            " → ".join(points(mean(one.mean(at) for one in tasks), False) for at in _ERRORS),
-        ),
+        (single, points(counted[best], False)),
+        ("tasks within 1.0 point of the task's best candidate, or above it", count(lambda one: one.lead >= -CLOSE)),
+        ("tasks above the task's best candidate", count(lambda one: one.lead > 0)),
+        ("tasks at most 1.0 point below label propagation, MLP and GCN", count(lambda one: one.least_simple >= -CLOSE)),
+        ("mean difference to the best candidate of each split, known only afterwards", points(after)),
+        ("expected calibration error, before and after temperature scaling", errors),
     )
     return _TEXTS.section("overview", Table.from_rows(("", "value"), rows), **words)
 
@@ -372,15 +342,15 @@ def _overview(records: Sequence[Record], tasks: Sequence[TaskResult]) -> Section
 def _accuracy(tasks: Sequence[TaskResult]) -> Section:
     rows: list[Row] = []
     for one in tasks:
-        best, planned = one.best_on_average, len(TASKS[one.name].splits)
-        counts = () if len(one.splits) == planned else (f"{len(one.splits)} of {planned} splits",)
+        best, planned = one.best_on_average, len(TASKS[one.task].splits)
+        counts = () if len(one.runs) == planned else (f"{len(one.runs)} of {planned} splits",)
         rows.append(
             (
                 Text(one.text.main, (*one.text.below, *counts)),
                 Text(mean_and_std(one.auto), strong=one.lead >= 0),
                 Text(points(one.counted(best), False), (candidate_title(best),)),
                 points(one.best_of_each_split, False),
-                *(mean_and_std(one.candidate(name)) if one.single.get(name) else "–" for name in NAMED),
+                *(mean_and_std(one.candidate(name)) for name in NAMED),
             )
         )
     means = [
@@ -395,30 +365,26 @@ def _accuracy(tasks: Sequence[TaskResult]) -> Section:
 
 
 def _verdicts(tasks: Sequence[TaskResult]) -> Section:
-    def yes(holds: bool) -> Text:
-        return Text("yes" if holds else "no", strong=not holds)
+    def yes(value: float) -> Text:
+        return Text("yes" if value >= -CLOSE else "no", strong=value < -CLOSE)
 
-    rows: list[Row] = []
-    for one in tasks:
-        leads, simple = one.leads_over_simple(), [own for name, own in one.single.items() if name in SIMPLE]
-        behind = sum(
-            any(own[split] - figures["test_accuracy"] > CLOSE for own in simple if split in own)
-            for split, figures in one.splits.items()
+    def behind(one: TaskResult) -> str:
+        simple = [single for name, single in one.single.items() if name in SIMPLE]
+        worse = (
+            any(single[split] - figures["test_accuracy"] > CLOSE for single in simple if split in single)
+            for split, figures in one.runs.items()
         )
-        rows.append(
-            (
-                *(one.text, points(one.lead), yes(one.lead >= -CLOSE)),
-                *(points(leads.get(name)) for name in SIMPLE),
-                yes(min(leads.values(), default=0.0) >= -CLOSE),
-                f"{behind} of {len(one.splits)}",
-            )
-        )
-    columns = (
-        *("task", "to the best on average", "within 1.0"),
-        *(f"to {method_title(name)}" for name in SIMPLE),
-        *("at most 1.0 below these", "splits more than 1.0 below one of these"),
-    )
-    return _TEXTS.section("verdicts", Table.from_rows(columns, rows))
+        return f"{sum(worse)} of {len(one.runs)}"
+
+    columns: dict[str, Callable[[TaskResult], Text | str]] = {
+        "task": lambda one: one.text,
+        "to the best on average": lambda one: points(one.lead),
+        "within 1.0": lambda one: yes(one.lead),
+        **{f"to {method_title(name)}": lambda one, name=name: points(one.lead_over(name)) for name in SIMPLE},
+        "at most 1.0 below these": lambda one: yes(one.least_simple),
+        "splits more than 1.0 below one of these": behind,
+    }
+    return _TEXTS.section("verdicts", Table.from_items(tasks, columns))
 
 
 def _candidates(tasks: Sequence[TaskResult]) -> Section:
@@ -427,22 +393,20 @@ def _candidates(tasks: Sequence[TaskResult]) -> Section:
     rows: list[Row] = [("automatic choice", "all", "", points(auto, False), "", "", points(auto, False), "")]
     for name in sorted(_candidate_names(tasks), key=lambda name: -mean(one.counted(name) for one in tasks)):
         there = [one for one in tasks if one.single.get(name)]
-        own = mean(float(one.candidate(name).values.mean()) for one in there)
+        single = mean(float(one.candidate(name).values.mean()) for one in there)
         lead = mean(one.lead_over(name) or 0.0 for one in there)
         counted = mean(one.counted(name) for one in tasks)
         reasons: Counter[str] = Counter()  # why it has no result on some splits
         for one in tasks:
-            for figures in (each for split, each in one.splits.items() if split not in one.single.get(name, {})):
-                left_out = (
-                    next((each["left_out"] for each in figures["candidates"] if each["name"] == name), None) or ""
-                )
+            for figures in (each for split, each in one.runs.items() if split not in one.single.get(name, {})):
+                left_out = next((each["left_out"] for each in figures["candidates"] if each["name"] == name), "") or ""
                 reasons[next((kind for begin, kind in kinds.items() if left_out.startswith(begin)), "not tried")] += 1
         rows.append(
             (
                 candidate_title(name),
                 f"{sum(len(one.single[name]) for one in there)} on {len(there)} tasks",
                 ", ".join(f"{count} {reason}" for reason, count in reasons.most_common()),
-                *(points(own, False), points(own + lead, False), points(lead)),
+                *(points(single, False), points(single + lead, False), points(lead)),
                 *(points(counted, False), points(auto - counted)),
             )
         )
@@ -454,20 +418,18 @@ def _candidates(tasks: Sequence[TaskResult]) -> Section:
 
 
 def _chosen(tasks: Sequence[TaskResult]) -> Section:
-    rows: list[Row] = []
-    for one in tasks:
-        answers = [{name: weight for name, weight in each.items() if weight > 0} for each in one.weights()]
-        first = Counter(max(answer, key=lambda name: answer[name]) for answer in answers)
-        seconds = [figures["seconds"] for figures in one.splits.values()]
-        rows.append(
-            (
-                one.text,
-                ", ".join(f"{candidate_title(name)} {count}" for name, count in first.most_common()),
-                *(f"{mean(map(len, answers)):.1f}", f"{mean(seconds):.0f}", f"{max(seconds):.0f}"),
-            )
-        )
-    columns = ("task", "largest weight", "methods in the answer", "seconds, mean", "longest")
-    return _TEXTS.section("chosen", Table.from_rows(columns, rows))
+    def largest(one: TaskResult) -> str:
+        first = Counter(max(weights, key=lambda name: weights[name]) for weights in one.weights)
+        return ", ".join(f"{candidate_title(name)} {count}" for name, count in first.most_common())
+
+    columns: dict[str, Callable[[TaskResult], Text | str]] = {
+        "task": lambda one: one.text,
+        "largest weight": largest,
+        "methods in the answer": lambda one: f"{mean(sum(w > 0 for w in each.values()) for each in one.weights):.1f}",
+        "seconds, mean": lambda one: f"{one.mean('seconds'):.0f}",
+        "longest": lambda one: f"{one.summary('seconds').values.max():.0f}",
+    }
+    return _TEXTS.section("chosen", Table.from_items(tasks, columns))
 
 
 def _public_splits(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskResult]) -> Section:
@@ -478,14 +440,14 @@ def _public_splits(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskRes
         if chosen:
             cells = [mean_and_std(chosen.auto), chosen.errors, f"{chosen.mean('seconds'):.0f}"]
         if named:
-            weights = named.weights()
             shares = {
-                one: mean(each.get(one, 0.0) for each in weights) for one in {k for each in weights for k in each}
+                one: mean(each.get(one, 0.0) for each in named.weights)
+                for one in dict.fromkeys(one for each in named.weights for one in each)
             }
             most = sorted((one for one in shares if shares[one] >= 0.05), key=lambda one: -shares[one])
             cells += [mean_and_std(named.auto), ", ".join(f"{method_title(one)} {shares[one]:.0%}" for one in most)]
-            each = ([one["named"][method].get("test_accuracy") for one in named.splits.values()] for method in RECIPES)
-            cells += [*(mean_and_std(Summary(tuple(values))) for values in each), named.errors]
+            cells += [mean_and_std(named.summary("named", method, "test_accuracy")) for method in RECIPES]
+            cells.append(named.errors)
         else:
             cells += ["not run"] * (3 + len(RECIPES))
         rows.append((TASKS[name].title, *cells))
@@ -499,17 +461,17 @@ def _public_splits(auto: Mapping[str, TaskResult], recipes: Mapping[str, TaskRes
 def _unfinished(records: Sequence[Record]) -> Section:
     """List failed and missing runs."""
 
-    def run(record: Record) -> tuple[str, str, int]:
-        about = record.key["arguments"]
-        return record.key["name"], about["task"], about["split"]
+    def run(key: Mapping[str, Any]) -> tuple[str, str, int]:
+        return key["name"], key["arguments"]["task"], key["arguments"]["split"]
 
-    have = set(map(run, records))
-    failed = [one for one in records if one.result.get("failure")]
-    planned = [(NAME, task, split) for task, about in TASKS.items() for split in about.splits]
-    planned += [(RECIPES_NAME, task, split) for task, about in TASKS.items() if about.public for split in about.splits]
+    have = {run(one.key) for one in records}
+    planned = [run(job.key()) for one in choosing_experiments(Scope()) for job in one.measurements]
     missing = Counter(f"{name} {task}" for name, task, split in planned if (name, task, split) not in have)
-    notes = [f"{' '.join(map(str, run(one)))}: {one.result['failure']}" for one in failed]
-    notes += [f"Missing: {', '.join(f'{what} ({count})' for what, count in missing.items())}."] if missing else []
+    failed = [one for one in records if one.result.get("failure")]
+    notes = [f"{' '.join(map(str, run(one.key)))}: {one.result['failure']}" for one in failed]
+    order = [f"{kind} {task}" for kind in (NAME, RECIPES_NAME) for task in TASKS]
+    listed = ", ".join(f"{what} ({missing[what]})" for what in order if missing[what])
+    notes += [f"Missing: {listed}."] if missing else []
     counts: dict[str, Any] = {"planned": len(planned), "failed": len(failed), "missing": missing.total()}
     return _TEXTS.section("unfinished", notes=notes, **counts)
 

@@ -1,13 +1,13 @@
 """The page of spending labels well: learning curves, labels saved, coverage, precision, and verdicts."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hiergcn.research import Axis, Entry, Figure, PairedDifference, Panel, Summary, axes, paired_difference, palette
+from hiergcn_experiments.display import curve
 from hiergcn_experiments.experiment import Scope, Study
 from hiergcn_experiments.page import (
     Picture,
@@ -22,7 +22,7 @@ from hiergcn_experiments.page import (
     points,
     verdict,
 )
-from hiergcn_experiments.results import by_task
+from hiergcn_experiments.results import TaskResults, by_task
 from hiergcn_experiments.store import Record
 from hiergcn_experiments.studies import labels as study
 
@@ -44,31 +44,22 @@ CLOSE = 0.02
 _TEXTS = Texts(packaged("studies/labels.toml"))
 
 
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """Accuracies of every strategy on one task, by labels per class and draw."""
-
-    task: str
-    draws: Mapping[int, Mapping[str, Any]]
-    """By draw: accuracies by strategy, then by labels per class."""
+class Curves(TaskResults):
+    """Accuracies of every strategy on one task, by draw, strategy and labels per class; a fit that failed is None."""
 
     @property
     def title(self) -> str:
         return study.TASKS[self.task].title
 
-    def accuracies(self, strategy: str, per_class: int) -> dict[tuple[int, int], float | None]:
-        """Return the accuracies by draw; a fit that failed is None."""
-        return {(draw, 0): one.get(strategy, {}).get(str(per_class)) for draw, one in self.draws.items()}
-
-    def summary(self, strategy: str, per_class: int) -> Summary:
-        return Summary(tuple(self.accuracies(strategy, per_class).values()))
-
-    def mean(self, strategy: str, per_class: int) -> float | None:
-        return self.summary(strategy, per_class).mean
+    def accuracy(self, strategy: str, per_class: int) -> Summary:
+        return self.summary("accuracy", strategy, str(per_class))
 
     def lead(self, strategy: str, over: str, per_class: int) -> PairedDifference:
         """Return the difference of two strategies, paired by draw."""
-        ours, theirs = (self.accuracies(name, per_class) for name in (strategy, over))
+        ours, theirs = (
+            {(draw, 0): value for draw, value in zip(self.runs, self.accuracy(name, per_class).per_seed, strict=True)}
+            for name in (strategy, over)
+        )
         return paired_difference(strategy, ours, over, theirs)
 
     def saved(self, strategy: str, per_class: int) -> float | None:
@@ -77,9 +68,9 @@ class Curves:
         The accuracy of random nodes is interpolated over the logarithm of their number. None if so many random nodes
         as were tried are not enough.
         """
-        wanted = self.mean(strategy, per_class)
-        sizes = sorted(int(size) for size in next(iter(self.draws.values()), {}).get("random", {}))
-        known = [(size, value) for size in sizes if (value := self.mean("random", size)) is not None]
+        wanted = self.accuracy(strategy, per_class).mean
+        sizes = sorted(map(int, next(iter(self.runs.values()))["accuracy"].get("random", {})))
+        known = [(size, value) for size in sizes if (value := self.accuracy("random", size).mean) is not None]
         if wanted is None or not known:
             return None
         climbing = np.maximum.accumulate([value for _, value in known])
@@ -92,30 +83,26 @@ class Curves:
 
 def curves_of_tasks(records: Iterable[Record], name: str) -> list[Curves]:
     """Return the learning curves of each task that has any."""
-    found = by_task(records, study.TASKS, name)
-    draws = {
-        task: {one.key["arguments"]["draw"]: one.result["accuracy"] for one in each} for task, each in found.items()
-    }
-    return [Curves(task, dict(sorted(each.items()))) for task, each in draws.items()]
+    return [Curves(task, found.runs) for task, found in by_task(records, study.TASKS, name).items()]
 
 
-def sets_by_task(records: Iterable[Record], model: str, nodes: int, asked: float) -> dict[str, dict[str, Summary]]:
+def sets_by_task(records: Iterable[Record], model: str, nodes: int, asked: float) -> dict[str, TaskResults]:
     """Return coverage, mean size and accuracy of the splits of each task."""
     found = {}
     for task, each in by_task(records, study.TASKS, study.COVERAGE, model=model).items():
-        rows = [
-            row | {"accuracy": one.result["accuracy"]}
-            for one in each
-            for row in one.result["sets"]
+        runs = {
+            split: row | {"accuracy": one["accuracy"]}
+            for split, one in each.runs.items()
+            for row in one["sets"]
             if (row["nodes"], row["asked"]) == (nodes, asked)
-        ]
-        found[task] = {name: Summary(tuple(row[name] for row in rows)) for name in ("covered", "size", "accuracy")}
+        }
+        found[task] = TaskResults(task, runs, each.made)
     return found
 
 
 def _cells(curves: Iterable[Curves], sizes: Sequence[int] = study.PER_CLASS) -> list[tuple[Curves, int]]:
     """Return every task with every number of labels that it has results for."""
-    return [(one, size) for one in curves for size in sizes if one.mean("random", size) is not None]
+    return [(one, size) for one in curves for size in sizes if one.accuracy("random", size).mean is not None]
 
 
 def labels_sections(records: Sequence[Record], _quick: bool = False) -> list[Section]:
@@ -147,29 +134,25 @@ def _overview(records: Sequence[Record], curves: Mapping[str, Sequence[Curves]])
         rows += [_verdict_on_sets(found, asked, title) for found, asked in sets if found]
     for more in (0, 500):
         said, holds = [], True
-        for task, each in by_task(records, study.TASKS, study.DOUBTFUL, more=more).items():
-            precision = [one.result["precision"] for one in each]
-            ours, alone = (mean(one[name] for one in precision) for name in ("judged", "confidence in the label"))
+        for task, found in by_task(records, study.TASKS, study.DOUBTFUL, more=more).items():
+            ours, alone = (found.mean("precision", name) for name in ("judged", "confidence in the label"))
             said.append(f"{study.TASKS[task].title} {ours:.2f} ({ours - alone:+.2f})".replace("-", "−"))
             holds = holds and ours >= 0.5 and ours > alone
         claim = f"precision of doubtful labels, 20 per class{f' and {more} more' if more else ''}: 0.5 or more"
         if said:
             rows.append((f"{claim}, above confidence alone (difference)", ", ".join(said), verdict(holds)))
-    if scale := [
-        (one.key["arguments"]["nodes"], one.result["suggest"]) for one in records if one.key["name"] == study.SCALE
-    ]:
-        nodes, seconds = max(scale)
+    if scale := _sizes(records):
+        nodes, figures = scale[-1]
         claim = f"suggest on {nodes:,} nodes after coarsening: under 120 s"
-        rows.append((claim, f"{seconds:.0f} s", verdict(seconds < 120)))
+        rows.append((claim, f"{figures['suggest']:.0f} s", verdict(figures["suggest"] < 120)))
     return _TEXTS.section("overview", Table.from_rows(("what it must show", "found", "verdict"), rows, wordy=True))
 
 
 def _verdicts_on_curves(curves: Sequence[Curves], model: str) -> list[Row]:
     cells = _cells(curves)
     better = sum((one.lead("suggest", "random", size).mean or 0.0) > 0 for one, size in cells)
-    decided = better >= 25 if len(cells) == 28 else None
     claim = f"{model}: suggest better than random in at least 25 of 28 cells"
-    rows: list[Row] = [(claim, f"{better} of {len(cells)}", verdict(decided))]
+    rows: list[Row] = [(claim, f"{better} of {len(cells)}", verdict(better >= 25 if len(cells) == 28 else None))]
     for other in ("degree", "page-rank", "k-means"):
         leads = [lead for one, size in cells if (lead := one.lead("suggest", other, size).mean) is not None]
         if leads:
@@ -179,7 +162,7 @@ def _verdicts_on_curves(curves: Sequence[Curves], model: str) -> list[Row]:
     if saved:
         claim = f"{model}: at 2 and 5 labels per class, a quarter saved"
         rows.append((claim, f"{mean(saved):.0%}", verdict(mean(saved) >= 0.25)))
-    again = [(one, size) for one, size in _cells(curves, (10, 20)) if one.mean("rounds", size) is not None]
+    again = [(one, size) for one, size in _cells(curves, (10, 20)) if one.accuracy("rounds", size).mean is not None]
     if again:
         rounds = [one.lead("rounds", "suggest", size).mean or 0.0 for one, size in again]
         said = f"{points(mean(rounds))} on average, better in {sum(lead > 0 for lead in rounds)} of {len(rounds)} cells"
@@ -187,18 +170,19 @@ def _verdicts_on_curves(curves: Sequence[Curves], model: str) -> list[Row]:
     return rows
 
 
-def _verdict_on_sets(sets: Mapping[str, Mapping[str, Summary]], asked: float, model: str) -> Row:
-    sets = {task: one for task, one in sets.items() if len(one["covered"].per_seed) >= study.SPLITS}
-    kept = 0
-    for one in sets.values():
-        covered, accuracy = one["covered"].mean or 0.0, one["accuracy"].mean or 0.0
-        kept += abs(covered - asked) <= CLOSE or (covered > asked and accuracy > asked)
+def _verdict_on_sets(sets: Mapping[str, TaskResults], asked: float, model: str) -> Row:
+    sets = {task: one for task, one in sets.items() if len(one.runs) >= study.SPLITS}
+    covered = {task: one.mean("covered") for task, one in sets.items()}
+    kept = sum(
+        abs(share - asked) <= CLOSE or (share > asked and sets[task].mean("accuracy") > asked)
+        for task, share in covered.items()
+    )
     decided = kept == len(sets) if len(sets) == len(study.TASKS) or kept < len(sets) else None
     claim = (
         f"{model}: coverage within 2 points of {asked:.0%} (above it if the predicted class alone is right more often)"
         f", {study.CALIBRATING[0]} calibrating nodes"
     )
-    said = ", ".join(f"{study.TASKS[task].title} {points(one['covered'].mean, False)}" for task, one in sets.items())
+    said = ", ".join(f"{study.TASKS[task].title} {points(share, False)}" for task, share in covered.items())
     return claim, f"{kept} of {len(sets)}: {said}", verdict(decided)
 
 
@@ -206,23 +190,21 @@ def _verdict_on_sets(sets: Mapping[str, Mapping[str, Summary]], asked: float, mo
 
 
 def _curves(curves: Sequence[Curves], model: str) -> Section:
-    names = [name for name in COLOURS if any(one.mean(name, size) for one, size in _cells(curves))]
+    names = [name for name in COLOURS if any(one.accuracy(name, size).mean for one, size in _cells(curves))]
     rows: list[Row] = []
     for one, size in _cells(curves):
-        lead = one.lead("suggest", "random", size)
+        lead, accuracies = one.lead("suggest", "random", size), {name: one.accuracy(name, size) for name in names}
         interval = (f"{points(lead.low)} to {points(lead.high)}",) if lead.low is not None else ()
-        means = {name: value for name in names if (value := one.mean(name, size)) is not None}
-        best = max(means, key=lambda name: means[name])
-        texts = [mean_and_std(one.summary(name, size)) if name in means else "–" for name in names]
+        best = max(names, key=lambda name: accuracies[name].mean or 0.0)
         rows.append(
             (
                 f"{one.title}, {size} per class",
-                *(Text(text, strong=name == best) for name, text in zip(names, texts, strict=True)),
+                *(Text(mean_and_std(accuracies[name]), strong=name == best) for name in names),
                 Text(points(lead.mean), interval, mark="holds" if (lead.mean or 0.0) > 0 else "does-not-hold"),
             )
         )
     table = Table.from_rows(("labels", *(TITLES[name] for name in names), "suggest minus random"), rows)
-    counts = sorted({len(one.draws) for one in curves})
+    counts = sorted({len(one.runs) for one in curves})
     draws = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
     shown = Picture(f"curves-{model}", _figure(curves, names), "Accuracy by labels per class for each strategy.")
     return _TEXTS.section(f"labels-{model}", shown, table, key=f"curves-{model}", is_experiment=True, draws=draws)
@@ -233,20 +215,19 @@ def _figure(curves: Iterable[Curves], names: Sequence[str]) -> Figure:
     sizes = Axis(1.8, 22.5, ticks, tuple(map(str, study.PER_CLASS)), "labels per class", log=True)
     panels = []
     for one in curves:
-        lines = {
-            name: {size: 100 * value for size in (*study.PER_CLASS, 15) if (value := one.mean(name, size)) is not None}
-            for name in names
+        means = {
+            name: {size: one.accuracy(name, size).mean for size in sorted((*study.PER_CLASS, 15))} for name in names
         }
-        shown = [
-            value for name, line in lines.items() for value in line.values() if name not in ("degree", "page-rank")
-        ]
+        lines = {
+            name: {size: 100 * value for size, value in line.items() if value is not None}
+            for name, line in means.items()
+        }
+        shown = [end for name, line in lines.items() for end in line.values() if name not in ("degree", "page-rank")]
         lowest = min(shown) - 0.15 * (max(shown) - min(shown))
         panel = Panel(sizes, axes.span([lowest, *shown], "accuracy, %"), title=one.title, height=200)
         for name, line in lines.items():
-            kept = {size: value for size, value in sorted(line.items()) if value >= lowest}
-            panel.line(kept, kept.values(), COLOURS[name], TITLES[name])
-            tips = [f"{TITLES[name]}, {size} per class: {value:.1f} %" for size, value in kept.items()]
-            panel.dots(kept, kept.values(), COLOURS[name], size=4, tips=tips)
+            kept: dict[float, float] = {size: value for size, value in line.items() if value >= lowest}
+            curve(panel, kept, COLOURS[name], TITLES[name], f"{TITLES[name]}, {{x}} per class: {{y:.1f}} %")
         panels.append(panel)
     return Figure(panels, [Entry(TITLES[name], COLOURS[name]) for name in names], columns=2)
 
@@ -254,8 +235,7 @@ def _figure(curves: Iterable[Curves], names: Sequence[str]) -> Figure:
 def _saved(curves: Sequence[Curves], model: str) -> Section:
     sizes = study.PER_CLASS[:3]
     shares = {one.title: [one.saved("suggest", size) for size in sizes] for one in curves}
-    known = ([share for share in column if share is not None] for column in zip(*shares.values(), strict=True))
-    shares["mean"] = [mean(column) if column else None for column in known]
+    shares["mean"] = [Summary(tuple(column)).mean for column in zip(*shares.values(), strict=True)]
     rows = [(name, *("–" if one is None else f"{one:.0%}" for one in each)) for name, each in shares.items()]
     return _TEXTS.section(f"saved-{model}", Table.from_rows(("task", *(f"{size} per class" for size in sizes)), rows))
 
@@ -269,12 +249,11 @@ def _coverage(records: Sequence[Record]) -> Section | None:
         found = [sets_by_task(records, model, *one) for one in asked]
         rows = []
         for task, first in found[0].items():
-            each = by_task(records, study.TASKS, study.COVERAGE, model=model)[task]
-            count = Counter("GPU" if one.made["device"] == "cuda" else "CPU" for one in each)
+            count = Counter("GPU" if one["device"] == "cuda" else "CPU" for one in first.made)
             devices = ", ".join(name if len(count) == 1 else f"{name} {k}" for name, k in sorted(count.items()))
-            shown = (f"{mean_and_std(one[task]['covered'])}, {one[task]['size'].mean:.2f}" for one in found)
-            last = [str(len(first["covered"].per_seed)), *([devices] if model == "auto" else [])]
-            rows.append((study.TASKS[task].title, mean_and_std(first["accuracy"]), *shown, *last))
+            shown = (f"{mean_and_std(one[task].summary('covered'))}, {one[task].mean('size'):.2f}" for one in found)
+            last = [str(len(first.runs)), *([devices] if model == "auto" else [])]
+            rows.append((study.TASKS[task].title, mean_and_std(first.summary("accuracy")), *shown, *last))
         if rows:
             columns = ["task", "accuracy", *(f"{share:.0%}, {nodes} nodes" for nodes, share in asked), "splits"]
             columns += ["device"] if model == "auto" else []
@@ -283,39 +262,46 @@ def _coverage(records: Sequence[Record]) -> Section | None:
 
 
 def _doubtful(records: Sequence[Record]) -> Section | None:
-    rows: list[Row] = []
-    for more in (0, 500):
-        for task, each in by_task(records, study.TASKS, study.DOUBTFUL, more=more).items():
-            figures = [one.result for one in each]
-            precise = {
-                name: mean_and_std(Summary(tuple(one["precision"][name] for one in figures)))
-                for name in ("judged", "confidence in the label", "confidence")
-            }
-            accurate = (
-                points(mean(one["accuracy"][name] for one in figures), False)
-                for name in ("as given", "without the doubtful", "true labels")
-            )
-            rows.append(
-                (
-                    Text(study.TASKS[task].title, (f"{figures[0]['flipped']} of {figures[0]['labels']} flipped",)),
-                    Text(precise.pop("judged"), strong=True),
-                    *(*precise.values(), *accurate, str(len(figures))),
-                )
-            )
-    columns = (
-        *("labels", "judged by other labels", "confidence in the label", "confidence"),
-        *("accuracy as given", "without the doubtful", "true labels", "draws"),
-    )
-    return _TEXTS.section(study.DOUBTFUL, Table.from_rows(columns, rows), is_experiment=True) if rows else None
+    tasks = [one for more in (0, 500) for one in by_task(records, study.TASKS, study.DOUBTFUL, more=more).values()]
+
+    def labels(one: TaskResults) -> Text:
+        first = next(iter(one.runs.values()))
+        return Text(study.TASKS[one.task].title, (f"{first['flipped']} of {first['labels']} flipped",))
+
+    def precision(name: str) -> Callable[[TaskResults], Text]:
+        return lambda one: Text(mean_and_std(one.summary("precision", name)), strong=name == "judged")
+
+    def accuracy(name: str) -> Callable[[TaskResults], str]:
+        return lambda one: points(one.mean("accuracy", name), False)
+
+    columns: dict[str, Callable[[TaskResults], Text | str]] = {
+        "labels": labels,
+        "judged by other labels": precision("judged"),
+        "confidence in the label": precision("confidence in the label"),
+        "confidence": precision("confidence"),
+        "accuracy as given": accuracy("as given"),
+        "without the doubtful": accuracy("without the doubtful"),
+        "true labels": accuracy("true labels"),
+        "draws": lambda one: str(len(one.runs)),
+    }
+    return _TEXTS.section(study.DOUBTFUL, Table.from_items(tasks, columns), is_experiment=True) if tasks else None
+
+
+def _sizes(records: Iterable[Record]) -> list[tuple[int, dict[str, Any]]]:
+    """Return the figures of `suggest` on large graphs by nodes."""
+    found = [(one.key["arguments"]["nodes"], one.result) for one in records if one.key["name"] == study.SCALE]
+    return sorted(found, key=lambda one: one[0])
 
 
 def _scale(records: Iterable[Record]) -> Section | None:
-    found = sorted((one.key["arguments"]["nodes"], one.result) for one in records if one.key["name"] == study.SCALE)
-    rows = [
-        (f"{nodes:,}", f"{one['edges']:,}", f"{one['coarsen']:.1f}", f"{one['suggest']:.1f}") for nodes, one in found
-    ]
-    table = Table.from_rows(("nodes", "edges", "coarsening, s", "suggest, s"), rows)
-    return _TEXTS.section(study.SCALE, table, is_experiment=True) if rows else None
+    found = _sizes(records)
+    columns: dict[str, Callable[[tuple[int, dict[str, Any]]], Text | str]] = {
+        "nodes": lambda one: f"{one[0]:,}",
+        "edges": lambda one: f"{one[1]['edges']:,}",
+        "coarsening, s": lambda one: f"{one[1]['coarsen']:.1f}",
+        "suggest, s": lambda one: f"{one[1]['suggest']:.1f}",
+    }
+    return _TEXTS.section(study.SCALE, Table.from_items(found, columns), is_experiment=True) if found else None
 
 
 def _runs(records: Sequence[Record]) -> Section:

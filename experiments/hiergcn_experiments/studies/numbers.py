@@ -13,7 +13,7 @@ from hiergcn.datasets import load_dataset, planted_numbers
 from hiergcn.research import Summary, fit, method_title
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope, Study
 from hiergcn_experiments.page import Row, Section, Table, Text, Texts, packaged
-from hiergcn_experiments.results import by_task
+from hiergcn_experiments.results import TaskResults, by_task
 from hiergcn_experiments.store import Record
 
 NAME = "numbers"
@@ -88,29 +88,17 @@ def numbers(task: str, kind: str, split: int, time_limit: float, device: str = "
 # The page
 
 
-@dataclass(frozen=True)
-class _Cell:
+class _Cell(TaskResults):
     """The finished splits of one kind of a task."""
 
-    task: str
-    kind: str
-    results: Sequence[dict[str, Any]]
-
-    @property
-    def title(self) -> str:
-        return f"{TASKS[self.task].title}, {self.kind}"
-
     def answer(self, metric: str) -> Summary:
-        return Summary(tuple(one[f"delivered_{metric}"] for one in self.results))
+        return self.summary(f"delivered_{metric}")
 
     def candidate(self, name: str, metric: str) -> Summary:
-        return Summary(tuple(one["candidates"].get(name, {}).get(metric) for one in self.results))
+        return self.summary("candidates", name, metric)
 
     def interval(self, figure: str) -> Summary:
-        return Summary(tuple(one["prediction_intervals"][figure] for one in self.results))
-
-    def error(self, summary: Summary) -> str:
-        return f"MAE {_mean(summary):.3g} {TASKS[self.task].unit}".strip()
+        return self.summary("prediction_intervals", figure)
 
     @property
     def best_floor(self) -> str:
@@ -128,59 +116,53 @@ class _Cell:
         return abs(_mean(self.interval("measured_coverage")) - COVERAGE) <= CLOSE
 
     @property
-    def wins(self) -> int:
+    def wins(self) -> str:
         """Splits on which the answer has a smaller squared error than the best floor on average."""
         floor = self.candidate(self.best_floor, "rmse").per_seed
         pairs = zip(self.answer("rmse").per_seed, floor, strict=True)
-        return sum(ours is not None and theirs is not None and ours < theirs for ours, theirs in pairs)
+        count = sum(ours is not None and theirs is not None and ours < theirs for ours, theirs in pairs)
+        return f"{count} of {len(self.runs)}"
 
 
 def numbers_sections(records: Sequence[Record], _quick: bool = False) -> list[Section]:
-    failed = [one for one in records if one.result.get("failure")]
-    cells = []
-    for task in TASKS:
-        for kind in KINDS:
-            here = by_task((one for one in records if one not in failed), TASKS, NAME, kind=kind).get(task, [])
-            here.sort(key=lambda one: one.key["arguments"]["split"])
-            cells += [_Cell(task, kind, [one.result for one in here])] if here else []
+    by_kind = {kind: by_task(records, TASKS, NAME, kind=kind) for kind in KINDS}
+    cells = {
+        f"{TASKS[task].title}, {kind}": _Cell(task, by_kind[kind][task].runs)
+        for task in TASKS
+        for kind in KINDS
+        if task in by_kind[kind]
+    }
     limit = " and ".join(sorted({f"{one.key['arguments']['time_limit']:g}" for one in records}))
-    words: dict[str, Any] = {"coverage": COVERAGE, "limit": limit, "runs": len(records), "failed": len(failed)}
+    failed = sum(bool(one.result.get("failure")) for one in records)
+    words: dict[str, Any] = {"coverage": COVERAGE, "limit": limit, "runs": len(records), "failed": failed}
     if not cells:
         return [_TEXTS.section("overview", **words)]
-    random = [cell for cell in cells if cell.kind == "random"]
-    better = f"{sum(cell.better for cell in cells)} of {len(cells)}"
-    held = f"{sum(cell.held for cell in random)} of {len(random)}"
+    held = [cell.held for title, cell in cells.items() if title.endswith(", random")]
+    better = [cell.better for cell in cells.values()]
     rows = (
-        ("tasks and kinds of split on which the answer is better than every floor", better),
-        (f"random splits: mean coverage within {100 * CLOSE:g} points of 90 %", held),
+        ("tasks and kinds of split on which the answer is better than every floor", f"{sum(better)} of {len(better)}"),
+        (f"random splits: mean coverage within {100 * CLOSE:g} points of 90 %", f"{sum(held)} of {len(held)}"),
     )
-    overview = _TEXTS.section("overview", Table.from_rows(("", "value"), rows), **words)
+
     scores: list[Row] = []
     intervals: list[Row] = []
-    for cell in cells:
-        floors = {name: (cell.candidate(name, "r2"), cell.candidate(name, "mae")) for name in FLOORS}
-        scores.append(
-            (
-                Text(cell.title, (f"{len(cell.results)} splits",)),
-                Text(_three_digits(cell.answer("r2")), (cell.error(cell.answer("mae")),), strong=cell.better),
-                *(Text(_three_digits(r2), (cell.error(mae),)) for r2, mae in floors.values()),
-                f"{cell.wins} of {len(cell.results)}",
-            )
-        )
-        nodes = {one["prediction_intervals"]["calibration_nodes"] for one in cell.results}
-        covered = cell.interval("measured_coverage")
-        intervals.append(
-            (
-                cell.title,
-                Text(f"{100 * _mean(covered):.1f} ± {100 * (covered.std or 0.0):.1f}", strong=cell.held),
-                f"± {_mean(cell.interval('half_width')):.3g} {TASKS[cell.task].unit}".strip(),
-                " to ".join(str(count) for count in sorted({min(nodes), max(nodes)})),
-            )
-        )
+    for title, cell in cells.items():
+        unit, covered = TASKS[cell.task].unit, cell.interval("measured_coverage")
+        nodes = cell.interval("calibration_nodes").values.astype(int)
+
+        def text(r2: Summary, mae: Summary, strong: bool = False, unit: str = unit) -> Text:
+            return Text(_three_digits(r2), (f"MAE {_mean(mae):.3g} {unit}".strip(),), strong=strong)
+
+        answer = text(cell.answer("r2"), cell.answer("mae"), cell.better)
+        floors = (text(cell.candidate(name, "r2"), cell.candidate(name, "mae")) for name in FLOORS)
+        scores.append((Text(title, (f"{len(cell.runs)} splits",)), answer, *floors, cell.wins))
+        shown = Text(f"{100 * _mean(covered):.1f} ± {100 * (covered.std or 0.0):.1f}", strong=cell.held)
+        width = f"± {_mean(cell.interval('half_width')):.3g} {unit}".strip()
+        intervals.append((title, shown, width, " to ".join(map(str, sorted({nodes.min(), nodes.max()})))))
     columns = ("task", "answer", *(method_title(name) for name in FLOORS), "splits better than the best floor")
     of_intervals = ("task", "coverage", "mean half width", "calibrating nodes")
     return [
-        overview,
+        _TEXTS.section("overview", Table.from_rows(("", "value"), rows), **words),
         _TEXTS.section("scores", Table.from_rows(columns, scores), is_experiment=True),
         _TEXTS.section("intervals", Table.from_rows(of_intervals, intervals), is_experiment=True),
     ]
