@@ -17,7 +17,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
-from hiergcn.model.ops.cpu_propagation import Spread
+from hiergcn.model.ops.propagation import Spread
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.events import FitEvent, MemoryPlanned

@@ -110,18 +110,16 @@ def _of_hgcn(model: "HGCN", features: Features, predicted: NDArray[np.int64]) ->
 
 
 def _of_plus(model: "HGCNPlus", features: Features, predicted: NDArray[np.int64]) -> Votes:
-    from hiergcn.model.baselines.grand import mixed_order
-    from hiergcn.model.hgcn_plus import HierarchicalPropagation
+    from hiergcn.model.ops.propagation import mean_of_powers
 
     P, config = model.graph.spread, model.config
-    assert isinstance(P, HierarchicalPropagation)
     Y = (features @ model.first) * (1.0 if config.rescale else 1.0 - config.drop_node)  # (n, hidden)
-    whole, K, share = P(Y), P.orders[0], P.shares[0] / (P.orders[0] + 1)
-    A = P.levels[0].adjacency
-    gathered = K * mixed_order(A, K - 1, Y) if K else torch.zeros_like(Y)
+    whole, finest = P(Y), P.levels[0]
+    A, K, share = finest.adjacency, finest.order, finest.share / (finest.order + 1)
+    gathered = K * mean_of_powers(A, K - 1, Y) if K else torch.zeros_like(Y)
     wanted = torch.from_numpy(predicted).to(Y.device)
     passed = _centred(model.second).T[wanted] * (whole + model.first_bias > 0)  # of active units; (n, hidden)
-    hyper = ((whole - P.shares[0] * mixed_order(A, K, Y)) * passed).sum(dim=1).cpu().numpy()
+    hyper = ((whole - finest.share * mean_of_powers(A, K, Y)) * passed).sum(dim=1).cpu().numpy()
     T, weight, own = (part.cpu().numpy() for part in (gathered, passed, share * (Y * passed).sum(dim=1)))
     adjacency, row, column = _entries(A)
     adjacency.data = share * adjacency.data * np.einsum("ek,ek->e", T[column], weight[row])

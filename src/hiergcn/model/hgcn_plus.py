@@ -42,13 +42,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, mixed_order, passes_memory, smoothed_features
+from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, passes_memory, smoothed_features
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.model.method import (
     Features,
@@ -61,7 +60,7 @@ from hiergcn.model.method import (
     Workload,
     activated,
 )
-from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
+from hiergcn.model.ops.propagation import Spread, SpreadLevel
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.ops.sparse import SparseMatrix, propagate
 from hiergcn.settings.methods import HGCNPlusConfig
@@ -138,41 +137,16 @@ def _transposed(features: Features, dense: Tensor) -> Tensor:
     return features.T @ dense
 
 
-class HierarchicalPropagation(Spread):
-    """P of one graph, from the share β_l and the order K_l of each level. A share of 0 leaves a level out."""
-
-    def __init__(
-        self, hierarchy: Hierarchy, shares: Sequence[float], orders: Sequence[int], device: torch.device
-    ) -> None:
-        self.shares, self.orders = tuple(shares), tuple(orders)
-        used = max((i for i, share in enumerate(shares) if share), default=0)
-        self.levels = HierarchyTensors(hierarchy, used).to(device).levels
-        self.weights = [level.node_weight for level in hierarchy.levels[: used + 1]]
-        roots = [np.sqrt(weight, dtype=np.float32) for weight in self.weights]
-        self.roots = [torch.from_numpy(root).unsqueeze(1).to(device) for root in roots]  # (n_l, 1)
-        self.entries = sum(level.adjacency.values.numel() for level in self.levels)
-
-    def stack(self) -> Stacked:
-        adjacencies = [level.adjacency.scipy for level in self.levels]
-        groups = [level.group.numpy() for level in self.levels[:-1]]
-        used = len(self.levels)
-        return stacked_levels(adjacencies, self.weights, groups, self.shares[:used], self.orders[:used])
-
-    def plain(self, H: Tensor) -> Tensor:
-        finer: list[Tensor] = []  # input of each level but the coarsest
-        for level in self.levels[:-1]:
-            finer.append(H)  # (n_i, d)
-            H = level.pool(H)  # (n_{i+1}, d)
-        spread = self._at_level(len(finer), H)
-        for i in reversed(range(len(finer))):
-            spread = self.levels[i].unpool(spread)
-            if self.shares[i]:
-                spread = spread + self._at_level(i, finer[i])
-        return spread
-
-    def _at_level(self, i: int, H: Tensor) -> Tensor:
-        root = self.roots[i]
-        return mixed_order(self.levels[i].adjacency, self.orders[i], H / root) * (self.shares[i] / root)
+def hierarchical_propagation(
+    hierarchy: Hierarchy, shares: Sequence[float], orders: Sequence[int], device: torch.device
+) -> Spread:
+    """Return P of one graph, from the share β_l and the order K_l of each level. A share of 0 leaves a level out."""
+    used = max((i for i, share in enumerate(shares) if share), default=0)
+    levels = []
+    for i, level in enumerate(HierarchyTensors(hierarchy, used).to(device).levels):
+        coarser = (level.group, level.gather) if i < used else (None, None)
+        levels.append(SpreadLevel(level.adjacency, hierarchy.levels[i].node_weight, shares[i], orders[i], *coarser))
+    return Spread(levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +223,7 @@ class HGCNPlusMethod(GRANDMethod):
         F = min(self.config.first_level, L)
         shares = [1.0 - share] + [0.0] * (F - 1) + [share / (L - F + 1)] * (L - F + 1) if L else [1.0]
         orders = [self.config.order] + [self.config.level_order] * L
-        P = HierarchicalPropagation(hierarchy, shares, orders, device)
+        P = hierarchical_propagation(hierarchy, shares, orders, device)
         spread = P if weights is not None else partial(Ranks.current().by_columns, P)  # the whole graph, on every rank
         components = None
         if self.config.components and weights is not None:

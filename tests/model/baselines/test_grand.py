@@ -10,9 +10,10 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDMethod, consistency_loss, mixed_order, sharpened
+from hiergcn.model.baselines.grand import GRAND, GRANDMethod, consistency_loss, sharpened
 from hiergcn.model.method import Prepared
-from hiergcn.model.ops import cpu_propagation
+from hiergcn.model.ops import propagation
+from hiergcn.model.ops.propagation import Spread, SpreadLevel
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.settings.methods import GRANDConfig
 
@@ -47,7 +48,7 @@ def test_propagation_and_its_gradient_equal_the_dense_formula(task: Task, order:
     adjacency = SparseMatrix.from_scipy(normalised_adjacency(task.adjacency))
     H = torch.randn(60, 5, generator=torch.Generator().manual_seed(1), requires_grad=True)
     G = torch.randn(60, 5, generator=torch.Generator().manual_seed(2))
-    propagated = mixed_order(adjacency, order, H)
+    propagated = Spread([SpreadLevel(adjacency, np.ones(60), 1.0, order)])(H)
     (propagated * G).sum().backward()
     assert H.grad is not None
     np.testing.assert_allclose(propagated.detach(), P @ H.detach().numpy(), atol=1e-5)
@@ -126,7 +127,7 @@ def test_passes_at_once_are_passes_one_by_one(
         task = replace(task, features=sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0)))
     found = []
     for least in (0, 2**60):  # entries of Â times columns for which passes are made at once
-        monkeypatch.setattr(cpu_propagation, "_SMALL", least)
+        monkeypatch.setattr(propagation, "_SMALL", least)
         model, prepared = built(task, order=3, passes=3, input_dropout_on=side, **settings)
         logits = model.train().random_passes(prepared.features)
         logits.square().sum().backward()

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.datasets import planted_graph
-from hiergcn.model.baselines.grand import mixed_order
 from hiergcn.model.hgcn_plus import Components, principal_components
+from hiergcn.model.ops.propagation import mean_of_powers
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 
 N, F = 80, 30
@@ -27,7 +27,7 @@ def case() -> Case:
     dense = adjacency.toarray()
     X = np.asarray(graph.features, dtype=np.float64)
     X = np.where(np.abs(X) > 0.4, X, 0.0)
-    return X, (np.eye(N) + dense + dense @ dense) / 3, partial(mixed_order, SparseMatrix.from_scipy(adjacency), 2)
+    return X, (np.eye(N) + dense + dense @ dense) / 3, partial(mean_of_powers, SparseMatrix.from_scipy(adjacency), 2)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

@@ -14,7 +14,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model import hgcn_plus as plus_module
 from hiergcn.model.baselines.grand import GRANDMethod
-from hiergcn.model.hgcn_plus import HGCNPlus, HGCNPlusMethod, HierarchicalPropagation, label_prior
+from hiergcn.model.hgcn_plus import HGCNPlus, HGCNPlusMethod, hierarchical_propagation, label_prior
 from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.run.fit import fit
@@ -60,7 +60,7 @@ def dense_propagation(hierarchy: Hierarchy, shares: list[float], orders: list[in
     [([0.5, 0.2, 0.2, 0.1], [3, 1, 2, 0]), ([1.0, 0.0, 0.0], [4, 1, 1]), ([0.6, 0.0, 0.4], [2, 1, 3])],
 )
 def test_propagation_is_the_formula(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> None:
-    propagation = HierarchicalPropagation(hierarchy, shares, orders, CPU)
+    propagation = hierarchical_propagation(hierarchy, shares, orders, CPU)
     H = torch.randn(90, 5, generator=torch.Generator().manual_seed(0))
     P = dense_propagation(hierarchy, shares, orders)
     np.testing.assert_allclose(propagation(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
@@ -70,7 +70,7 @@ def test_propagation_is_the_formula(hierarchy: Hierarchy, shares: list[float], o
 
 def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> None:
     shares, orders = [0.5, 0.25, 0.25], [2, 1, 1]
-    propagation = HierarchicalPropagation(hierarchy, shares, orders, CPU)
+    propagation = hierarchical_propagation(hierarchy, shares, orders, CPU)
     H = torch.zeros(90, 2, requires_grad=True)
     weight = torch.randn(90, 2, generator=torch.Generator().manual_seed(3))
     (propagation(H) * weight).sum().backward()
@@ -80,7 +80,7 @@ def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> Non
 
 
 def test_levels_without_a_share_are_not_made(hierarchy: Hierarchy) -> None:
-    assert len(HierarchicalPropagation(hierarchy, [1.0, 0.0, 0.0], [2, 1, 1], CPU).levels) == 1
+    assert len(hierarchical_propagation(hierarchy, [1.0, 0.0, 0.0], [2, 1, 1], CPU).levels) == 1
 
 
 def test_label_prior_is_the_iteration(graph: Graph) -> None:

@@ -15,18 +15,21 @@ No gradient goes through the target. Prediction is one pass with (1 - δ) X in t
 Numbers have no softmax and no sharpening: the loss is the squared error, and the target is the mean of the passes.
 
 Cost of a pass: with dropout or batch normalisation on X̄, X̄ is made in full for each of the S passes, dense (n, f): 16
-MB on Cora, 39 MB on Pubmed. It needs no gradient, and on a CPU its columns are propagated in blocks that stay in the
-cache with all that is done to them (`ops.cpu_propagation`).
-Without them, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with `hidden` columns instead of f, and X stays sparse; that
-side is taken unless f is smaller. It is also taken if X̄ does not fit (NELL: 16 GB a pass); dropout is then on the
-stored entries of X.
+MB on Cora, 39 MB on Pubmed. It needs no gradient. Without them, X̄ W = 1/(K+1) Σ Âᵏ diag(ε) (X W) is the same with
+`hidden` columns instead of f, and X stays sparse; that side is taken unless f is smaller. It is also taken if X̄ does
+not fit (NELL: 16 GB a pass); dropout is then on the stored entries of X.
+
+A CPU makes all passes at once, with the draws of one pass after the other. Without X̄, they are more columns of one
+propagation. With X̄, batch normalisation and dropout are done on the propagated columns while they are in the cache
+(`ops.propagation`). X̄ W for X̄ = M (γ x̂ + β), where x̂ has a mean of 0 and a variance of 1 and M is the dropout mask,
+is (M x̂) (γ W) + M (β W), so that no gradient as wide as X̄ is needed.
 
 The authors' script selects on validation and reads test labels once, at the end.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +40,6 @@ from torch import Tensor, nn
 from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
-from hiergcn.model.baselines.grand_passes import passes_at_once
 from hiergcn.model.method import (
     WORD,
     Features,
@@ -51,39 +53,15 @@ from hiergcn.model.method import (
     activated,
     tensor_bytes,
 )
-from hiergcn.model.ops.cpu_propagation import Spread, Stacked, stacked_levels
-from hiergcn.model.ops.dropout import dropout
+from hiergcn.model.ops.dense import dense_product
+from hiergcn.model.ops.dropout import Dropout, Mask, draw_mask, dropout
 from hiergcn.model.ops.layer import on_cpu_alone
-from hiergcn.model.ops.sparse import SparseMatrix, feature_dropout, linear_map
+from hiergcn.model.ops.propagation import Spread, SpreadLevel, masked_product, spread_entries, spread_features
+from hiergcn.model.ops.replicas import apply
+from hiergcn.model.ops.sparse import feature_dropout
 from hiergcn.settings.methods import GRANDConfig
 
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
-
-
-def mixed_order(adjacency: SparseMatrix, order: int, dense: Tensor) -> Tensor:
-    """Return 1/(K+1) Σ_{k=0..K} Âᵏ H for a fixed symmetric Â; (n, d) -> (n, d)."""
-    mixed = partial(_horner, adjacency, order)  # its gradient is the same product
-    return linear_map(dense, mixed, mixed)
-
-
-def _horner(adjacency: SparseMatrix, order: int, dense: Tensor) -> Tensor:
-    total = dense
-    for _ in range(order):
-        total = adjacency.product(total, dense)
-    return total / (order + 1)
-
-
-class MixedOrder(Spread):
-    """The mean of powers 0 to K of Â."""
-
-    def __init__(self, adjacency: SparseMatrix, order: int) -> None:
-        self.adjacency, self.order, self.entries = adjacency, order, adjacency.values.numel()
-
-    def plain(self, H: Tensor) -> Tensor:
-        return _horner(self.adjacency, self.order, H)
-
-    def stack(self) -> Stacked:
-        return stacked_levels([self.adjacency.scipy], [np.ones(self.adjacency.shape[0])], [], [1.0], [self.order])
 
 
 def sharpened(mean: Tensor, temperature: float) -> Tensor:
@@ -110,7 +88,7 @@ class Propagation:
 
     @cached_property
     def by_column(self) -> sp.csr_array | None:
-        """The entries of Xᵀ, if X̄ is best made of them and of dense P; see `ops.cpu_propagation`."""
+        """The entries of Xᵀ, if X̄ is best made of them and of dense P; see `ops.propagation`."""
         assert isinstance(self.features, Tensor)
         if not self.spread.is_cheaper_dense(int(self.features.count_nonzero()), self.features.shape[1]):
             return None
@@ -213,9 +191,65 @@ class GRAND(NodeModel):
         """Return the logits of S passes, (S, n, classes)."""
         S, in_full = self.config.passes, self.graph.smoothed is not None
         columns = features.shape[1] if in_full else S * self.config.hidden
-        if on_cpu_alone(self.first, self.generator) and self.graph.spread.is_large(columns):
-            return passes_at_once(self, features)
-        return torch.stack([self(features) for _ in range(S)])
+        if not on_cpu_alone(self.first, self.generator) or not self.graph.spread.is_large(columns):
+            return torch.stack([self(features) for _ in range(S)])
+        H, masks = (self._propagated_features if in_full else self._propagated_products)(features)
+        H = (H + self.first_bias).relu_()
+        if self.config.batch_norm:
+            H = torch.stack([self.hidden_norm(each) for each in H])
+        drawn = [mask for mask in masks if mask is not None]
+        if drawn:
+            H = apply(Dropout, H, replace(drawn[0], seeds=tuple(seed for mask in drawn for seed in mask.seeds)))
+        logits = dense_product(H.flatten(0, 1), self.second) + self.second_bias  # (S n, classes)
+        return logits.view(*H.shape[:2], -1)
+
+    def _propagated_products(self, features: Features) -> tuple[Tensor, list[Mask | None]]:
+        """Return P ε X W of every pass, (S, n, hidden), and the dropout masks of the second layer."""
+        products: list[Tensor] = []
+        masks = []
+        for _ in range(self.config.passes):
+            keep = self._kept_nodes()
+            if self.config.input_dropout or not products:
+                product = feature_dropout(features, self.config.input_dropout, self.generator) @ self.first
+            products.append(product * keep)
+            masks.append(self._hidden_mask())
+        return self.graph.spread(torch.stack(products)), masks
+
+    def _propagated_features(self, features: Features) -> tuple[Tensor, list[Mask | None]]:
+        """Return X̄ W of every pass, (S, n, hidden), and the dropout masks of the second layer."""
+        assert isinstance(features, Tensor)
+        norm: Any = self.input_norm
+        graph, normalised = self.graph, isinstance(norm, nn.BatchNorm1d)
+        weight: Tensor = self.first
+        shift = epsilon = None
+        if normalised:
+            weight, shift, epsilon = norm.weight.unsqueeze(1) * weight, norm.bias.unsqueeze(1) * weight, norm.eps
+        by_column = None if normalised else graph.by_column
+        products, masks = [], []
+        for _ in range(self.config.passes):
+            keep = self._kept_nodes()
+            assert isinstance(keep, Tensor)
+            mask = draw_mask(self.config.input_dropout, features.shape, features.device, self.generator)
+            if by_column is not None:
+                panels = spread_entries(graph.spread.dense, by_column, keep, mask)
+            else:
+                panels, mean, variance = spread_features(graph.spread.stacked, features, keep, mask, epsilon)
+            if normalised:
+                with torch.no_grad():  # the running statistics, as the module itself does
+                    n = len(features)
+                    norm.running_mean.lerp_(mean, norm.momentum)
+                    norm.running_var.lerp_(variance * (n / max(n - 1, 1)), norm.momentum)
+                    norm.num_batches_tracked += 1
+            if mask is None and shift is not None:
+                products.append(masked_product(panels, weight) + shift.sum(dim=0))
+            else:
+                products.append(masked_product(panels, weight, shift, mask))
+            masks.append(self._hidden_mask())
+        return torch.stack(products), masks
+
+    def _hidden_mask(self) -> Mask | None:
+        shape = self.graph.n_nodes, self.config.hidden
+        return draw_mask(self.config.hidden_dropout, shape, self.first.device, self.generator)
 
     def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
         """Return the target of passes with this mean; both (n, classes)."""
@@ -239,7 +273,7 @@ class GRANDMethod(AdjacencyMethod):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        spread = MixedOrder(self.structure(task, device), self.config.order)
+        spread = Spread([SpreadLevel(self.structure(task, device), np.ones(task.n_nodes), 1.0, self.config.order)])
         features, smoothed = smoothed_features(self.features(task, device), spread, self.config)
         return Prepared(features, Propagation(task.n_nodes, spread, smoothed, features))
 

@@ -2,7 +2,7 @@
 
 `layer` is H-GCN's graph convolution, and says which of three back ends computes it: torch, numba or Triton. `cpu` and
 `triton` are twins: the same kernels in numba and in Triton. `sparse` has the sparse matrix, `dropout` the mask, `dense`
-products with weights, and `replicas` the rules by which replicas train side by side. `cpu_propagation` is for H-GCN+
+products with weights, and `replicas` the rules by which replicas train side by side. `propagation` is for H-GCN+
 and GRAND.
 """
 

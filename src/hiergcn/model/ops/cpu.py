@@ -38,7 +38,7 @@ _ROWS = 2**11  # rows whose contributions to a sum are added first, whatever the
 
 
 def in_threads(
-    function: Callable[..., None], given: tuple[Any, ...], length: int, work: int, part: int | None = None
+    function: Callable[..., None], given: tuple[Any, ...], length: int, work: int = _SMALL, part: int | None = None
 ) -> None:
     """Call `function(*given, start, stop)` for ranges of `length`, on several threads if there is enough work.
 

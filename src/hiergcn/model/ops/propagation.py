@@ -1,23 +1,20 @@
-r"""Propagation of many columns through a graph and its hierarchy on a CPU, 32 columns at a time.
+r"""Propagation through a graph and its hierarchy without parameters, for H-GCN+ and GRAND.
 
 .. math:: P = \sum_l U_l \frac{\beta_l}{K_l + 1} \sum_{k=0}^{K_l} \tilde A_l^k D_l,
    \qquad \tilde A_l = R_l^{-1} \hat A_l R_l, \quad R_l = \operatorname{diag}(\sqrt{w_l})
 
 D_l takes the mean over each hyper-node of level l, w_l is the number of nodes in it, and U_l gives each node the row of
-its hyper-node. Â_l is D^-1/2 (A_l + I) D^-1/2. The sums are the same as those of `hgcn_plus`; no scaling is left
-between the sparse products.
+its hyper-node. Â_l is D^-1/2 (A_l + I) D^-1/2. With one level, P is the mean of powers of Â.
 
-Thirty-two columns of all nodes stay in a core's caches through all products, and each row's sum stays in registers.
+On a CPU, 32 columns of all nodes stay in a core's caches through all products, and each row's sum stays in registers.
 Threads take other columns: results do not depend on their number. What follows the propagation in a training pass,
 batch normalisation and dropout, is done while the columns are still in the cache.
 
 If the graph is small and X sparse, P X has fewer multiplications with dense P: one row of P for each entry of X.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,11 +24,12 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import has_torch_function
 
-from hiergcn.compiled.jit import kernel, run_over
+from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.simd import load, multiply_add, splat, store
+from hiergcn.model.ops.cpu import in_threads
 from hiergcn.model.ops.dropout import Mask
 from hiergcn.model.ops.replicas import apply
-from hiergcn.model.ops.sparse import linear_map
+from hiergcn.model.ops.sparse import SparseMatrix, linear_map
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
@@ -51,13 +49,13 @@ class Csr(NamedTuple):
     column: Integers
     values: Floats
 
-
-def _csr(matrix: sp.csr_array) -> Csr:
-    return Csr(matrix.indptr, matrix.indices, matrix.data.astype(np.float32))
+    @classmethod
+    def from_scipy(cls, matrix: sp.csr_array) -> "Csr":
+        return cls(matrix.indptr, matrix.indices, matrix.data.astype(np.float32))
 
 
 class Stacked(NamedTuple):
-    """The levels of P as one graph of N nodes: those of level 0, then those of level 1, ..."""
+    """The levels of P as one graph of N nodes for kernels: those of level 0, then those of level 1, ..."""
 
     first: npt.NDArray[np.int64]  # first node of each level, and N
     orders: npt.NDArray[np.int64]  # K_l
@@ -68,44 +66,45 @@ class Stacked(NamedTuple):
     inverse_weight: Floats  # 1 / w_0 of the nodes of level 0; empty if all are 1
 
 
-def stacked_levels(
-    adjacencies: Sequence[sp.csr_array],  # Â_l
-    node_weights: Sequence[npt.NDArray[Any]],  # w_l
-    groups: Sequence[npt.NDArray[Any]],  # hyper-node of each node, for every level but the coarsest
-    shares: Sequence[float],  # β_l
-    orders: Sequence[int],  # K_l
-) -> Stacked:
-    """Return the levels of P in the form that kernels take."""
-    first = np.cumsum([0, *(matrix.shape[0] for matrix in adjacencies)])
-    group = np.concatenate([nodes + start for nodes, start in zip(groups, first[1:], strict=False)] or [first[:0]])
-    weight = np.concatenate(node_weights).astype(np.float64)
-    root = sp.diags_array(np.sqrt(weight))
-    adjacency = sp.csr_array(sp.diags_array(1.0 / np.sqrt(weight)) @ sp.block_diag(adjacencies, format="csr") @ root)
-    members = np.arange(len(group))
-    means = sp.csr_array((weight[members] / weight[group], (group, members)), shape=adjacency.shape)
-    factors = np.array(shares) / (np.array(orders) + 1)
-    inverse = (1.0 / weight[: first[1]]).astype(np.float32)
-    return Stacked(
-        first.astype(np.int64),
-        np.array(orders, dtype=np.int64),
-        factors.astype(np.float32),
-        _csr(adjacency),
-        _csr(means),
-        group.astype(np.int64),
-        inverse[:0] if (inverse == 1.0).all() else inverse,
-    )
+class SpreadLevel(NamedTuple):
+    """A level of P."""
+
+    adjacency: SparseMatrix  # Â_l
+    weight: npt.NDArray[Any]  # w_l
+    share: float  # β_l
+    order: int  # K_l
+    group: Tensor | None = None  # hyper-node of each node; None at the coarsest level
+    gather: SparseMatrix | None = None  # the sum over each hyper-node
 
 
-class Spread(ABC):
+class Spread:
     """P of one graph, a fixed symmetric matrix, as a function; its gradient is P again."""
 
-    entries: int
-    """Entries of Â of all levels."""
+    def __init__(self, levels: Sequence[SpreadLevel]) -> None:
+        self.levels = levels
+        self.entries = sum(level.adjacency.values.numel() for level in levels)
+        roots = [torch.from_numpy(np.sqrt(level.weight, dtype=np.float32)).unsqueeze(1) for level in levels]
+        self.roots = [root.to(level.adjacency.values.device) for root, level in zip(roots, levels, strict=True)]
 
     @cached_property
     def stacked(self) -> Stacked:
         """The levels of P on a CPU."""
-        return self.stack()
+        levels = self.levels
+        first = np.cumsum([0, *(level.adjacency.shape[0] for level in levels)])
+        groups = [level.group.numpy() for level in levels if level.group is not None]
+        group = np.concatenate([nodes + start for nodes, start in zip(groups, first[1:], strict=False)] or [first[:0]])
+        weight = np.concatenate([level.weight for level in levels]).astype(np.float64)
+        root = np.sqrt(weight)
+        blocks = sp.block_diag([level.adjacency.scipy for level in levels], format="csr")
+        adjacency = sp.csr_array(sp.diags_array(1.0 / root) @ blocks @ sp.diags_array(root))
+        members = np.arange(len(group))
+        means = sp.csr_array((weight[members] / weight[group], (group, members)), shape=adjacency.shape)
+        orders = np.array([level.order for level in levels], dtype=np.int64)
+        factors = (np.array([level.share for level in levels]) / (orders + 1)).astype(np.float32)
+        inverse = (1.0 / weight[: first[1]]).astype(np.float32)
+        inverse = inverse[:0] if (inverse == 1.0).all() else inverse
+        parts = Csr.from_scipy(adjacency), Csr.from_scipy(means)
+        return Stacked(first.astype(np.int64), orders, factors, *parts, group.astype(np.int64), inverse)
 
     def __call__(self, H: Tensor) -> Tensor:
         """Return P H; (n, d) -> (n, d), or of each of m matrices, (m, n, d) -> (m, n, d)."""
@@ -120,8 +119,10 @@ class Spread(ABC):
 
     def is_cheaper_dense(self, entries: int, f: int) -> bool:
         """Return whether P X is cheaper as a product of the entries of X (n, f) and dense P than by propagation."""
-        first, orders, start = self.stacked.first, self.stacked.orders, self.stacked.adjacency.start
-        n, propagated = int(first[1]), int(np.diff(start[first]) @ orders) * f
+        n, propagated = (
+            len(self.levels[0].weight),
+            f * sum(level.order * level.adjacency.values.numel() for level in self.levels),
+        )
         return n <= _FEW_NODES and n * entries <= propagated
 
     def is_large(self, columns: int) -> bool:
@@ -135,13 +136,30 @@ class Spread(ABC):
             return self.plain(H) if H.dim() == 2 else torch.stack([self.plain(each) for each in H])
         return spread(self.stacked, H.view(-1, *H.shape[-2:])).view(H.shape)
 
-    @abstractmethod
     def plain(self, H: Tensor) -> Tensor:
-        """Return P H by sparse products on any device; (n, d) -> (n, d)."""
+        """Return P H by sparse products on any device, level by level as in H-GCN; (n, d) -> (n, d)."""
+        inputs = [H]  # of each level, (n_l, d)
+        for level in self.levels[:-1]:
+            assert level.gather is not None
+            inputs.append(level.gather.product(inputs[-1]))
+        total = None
+        for level, root, H_l in reversed(list(zip(self.levels, self.roots, inputs, strict=True))):
+            if total is not None:
+                assert level.group is not None
+                total = total.index_select(0, level.group)
+            if total is None or level.share:
+                term = mean_of_powers(level.adjacency, level.order, H_l / root) * (level.share / root)
+                total = term if total is None else total + term
+        assert total is not None
+        return total
 
-    @abstractmethod
-    def stack(self) -> Stacked:
-        """Return the levels of P on a CPU."""
+
+def mean_of_powers(adjacency: SparseMatrix, order: int, dense: Tensor) -> Tensor:
+    """Return 1/(K+1) Σ_{k=0..K} Âᵏ H without a gradient; (n, d) -> (n, d)."""
+    total = dense
+    for _ in range(order):
+        total = adjacency.product(total, dense)
+    return total / (order + 1)
 
 
 @kernel(plain=None)
@@ -248,20 +266,12 @@ def _spread_blocks(
     stop: int,
 ) -> None:
     bits, limit, scale = mask[0], np.int16(mask[1]), np.float32(mask[2])
-    n, f, width, size = (
-        np.uint64(levels.first[1]),
-        np.uint64(given.shape[1]),
-        np.uint64(out.shape[1]),
-        np.uint64(COLUMNS),
-    )
+    n, f = np.uint64(levels.first[1]), np.uint64(given.shape[1])
+    width, size, zero = np.uint64(out.shape[1]), np.uint64(COLUMNS), np.float32(0.0)
     rows = (levels.first[-1], COLUMNS)
     H, one, two = np.empty(rows, np.float32), np.empty(rows, np.float32), np.empty(rows, np.float32)
     shown, factor, total = np.zeros((1, COLUMNS), np.float32), np.empty(COLUMNS, np.float32), np.empty(COLUMNS)
-    per_matrix, per_panel, zero = (
-        (f + size - np.uint64(1)) // size,
-        (width + size - np.uint64(1)) // size,
-        np.float32(0.0),
-    )
+    per_matrix, per_panel = (f + size - np.uint64(1)) // size, (width + size - np.uint64(1)) // size
     for b in range(np.uint64(start), np.uint64(stop)):
         k, to = b % per_matrix * size, b % per_panel * size
         valid = min(size, f - k)
@@ -297,12 +307,8 @@ def spread(levels: Stacked, H: Tensor) -> Tensor:
 def _spread_entries(by_column: Any, P: Floats, mask: Any, out: Floats, n: int, start: int, stop: int) -> None:
     """Write 32 rows of P X for each panel of P, with dropout; `by_column` is Xᵀ."""
     bits, limit, scale, zero = mask[0], np.int16(mask[1]), np.float32(mask[2]), np.float32(0.0)
-    rows, width, f, size = (
-        np.uint64(n),
-        np.uint64(out.shape[1]),
-        np.uint64(len(by_column.start) - 1),
-        np.uint64(COLUMNS),
-    )
+    rows, width, size = np.uint64(n), np.uint64(out.shape[1]), np.uint64(COLUMNS)
+    f = np.uint64(len(by_column.start) - 1)
     tile = np.zeros((out.shape[0] // n * out.shape[1], COLUMNS), np.float32)  # a row per column of X
     for b in range(np.uint64(start), np.uint64(stop)):
         _sums(by_column, P[b * rows : b * rows + rows], P[:0], np.uint64(0), f, tile)
@@ -326,7 +332,7 @@ def spread_entries(P: Tensor, by_column: sp.csr_array, keep: Tensor, mask: Mask 
     entries = Csr(start, by_column.indices[kept], (by_column.data * factor)[kept])
     n, panels = P.shape[1], _panels(P.shape[1], by_column.shape[0])
     arrays = entries, P.view(-1, COLUMNS).numpy(), _bits(mask), panels.view(-1, panels.shape[2]).numpy(), n
-    _shared_out(_spread_entries, arrays, len(P))
+    _on_all_threads(_spread_entries, arrays, len(P))
     return panels
 
 
@@ -371,18 +377,15 @@ def _in_blocks(
     if keep is not None:
         factors = keep.numpy().ravel() * (factors if factors.size else np.float32(1.0))
     arrays = given.detach().contiguous().numpy(), factors, _bits(mask), -1.0 if epsilon is None else epsilon
-    _shared_out(_spread_blocks, (levels, *arrays, out.numpy(), moments), blocks)
+    _on_all_threads(_spread_blocks, (levels, *arrays, out.numpy(), moments), blocks)
 
 
 def _bits(mask: Mask | None) -> tuple[npt.NDArray[np.int16], int, float]:
     return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask.cpu_bits.numpy(), mask.limit, mask.scale)
 
 
-def _shared_out(function: Callable[..., None], given: tuple[Any, ...], length: int) -> None:
-    """Call `function(*given, start, stop)` for an equal share of `length` on as many threads as torch has."""
-    threads = max(min(torch.get_num_threads(), length), 1)
-    shares = [length * thread // threads for thread in range(threads + 1)]
-    run_over(list(pairwise(shares)), partial(function, *given), threads)
+def _on_all_threads(function: Any, given: tuple[Any, ...], blocks: int) -> None:
+    in_threads(function, given, blocks, part=-(-blocks // torch.get_num_threads()))
 
 
 def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: Mask | None = None) -> Tensor:
@@ -417,19 +420,10 @@ class _MaskedProduct(torch.autograd.Function):
         return torch.matmul(panels.transpose(1, 2), grad), by_shift, None, None
 
 
-@kernel(plain=0)
-def _mask_factors_flat(bits: npt.NDArray[np.int16], limit: int, scale: float, out: Floats) -> None:
-    limit16, factor, zero = np.int16(limit), np.float32(scale), np.float32(0.0)
-    for i in range(np.uint64(len(out))):
-        out[i] = factor if bits[i] < limit16 else zero
-
-
 def _mask_factors(mask: Mask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
     """Return the factors of the entries of a mask of (n, f), some rows at a time, which stay in the cache."""
-    bits, limit, scale = _bits(mask)
     length = max(_CACHED // f, 1)
     for start in range(0, n, length):
         rows = slice(start, min(start + length, n))
-        factors = torch.empty(rows.stop - start, f)
-        _mask_factors_flat(bits[start * f : rows.stop * f], limit, scale, factors.view(-1).numpy())
-        yield rows, factors
+        kept = mask.cpu_bits[start * f : rows.stop * f] < mask.limit
+        yield rows, kept.to(torch.float32).mul_(mask.scale).view(-1, f)
