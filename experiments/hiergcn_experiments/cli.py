@@ -56,7 +56,7 @@ def reproduce(
             help="Time of an automatic choice. [default: choosing 120, labels 5, numbers 20]",
         ),
     ] = None,
-    device: options.Device = "auto",
+    device: Annotated[str, options.SHARED["device"]] = "auto",
     workers: Annotated[
         int | None,
         typer.Option(
@@ -66,7 +66,7 @@ def reproduce(
         ),
     ] = None,
     gpu_workers: Annotated[int, typer.Option(metavar="N", min=1, help="Processes that train on the GPU.")] = 1,
-    engine: options.Engine = None,
+    engine: Annotated[str | None, options.SHARED["engine"]] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Run also what is in the store; the new results count.")
     ] = False,

@@ -124,8 +124,8 @@ def compare(
         settings: settings of every method.
     """
     from hiergcn.comparison.compare import compare as run_compare
-    from hiergcn.comparison.compare import parse_methods
     from hiergcn.graph.split import parse_splits
+    from hiergcn.settings.settings import parse_methods
     from hiergcn.workers.pool import open_engine
 
     graph, own, dataset = _read(data)

@@ -9,8 +9,9 @@ from rich.console import Console
 from hiergcn.cli.compare import CompareProgress
 from hiergcn.cli.progress import FitProgress, Progress, download_progress
 from hiergcn.cli.terminal import duration
-from hiergcn.comparison.compare import MethodDone, MethodRun, MethodStarted, RunDone, Score
+from hiergcn.comparison.compare import Comparison, MethodDone, MethodRun, MethodStarted, RunDone, Score
 from hiergcn.graph import Split
+from hiergcn.graph.split import PUBLIC
 from hiergcn.settings.settings import ChosenSettings, settings_for
 from hiergcn.train.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen
 from hiergcn.train.loop import SeedOutcome
@@ -105,8 +106,9 @@ def test_a_comparison_prints_a_line_per_method_and_failure() -> None:
         show(RunDone("gcn", 0, 0, None))
         show(RunDone("gcn", 0, 1, "diverged at epoch 3"))
         scores = (Score("gcn", 0, 0, {"accuracy": 0.8}, seconds=2.0), Score("gcn", 0, 1, failure="diverged at epoch 3"))
-        show(MethodDone(MethodRun("gcn", settings_for("gcn"), scores, Peak(None, None), None)))
-        show(MethodDone(MethodRun("gat", settings_for("gcn"), scores, Peak(None, None), None, "It needs PyG.")))
+        so_far = Comparison("toy", (PUBLIC,), (0, 1), "gcn", (), ())
+        show(MethodDone(MethodRun("gcn", settings_for("gcn"), scores, Peak(None, None), None), so_far))
+        show(MethodDone(MethodRun("gat", settings_for("gcn"), scores, Peak(None, None), None, "It needs PyG."), so_far))
     assert text.getvalue().splitlines() == [
         "gcn, split 0, seed 1: failed, it diverged at epoch 3",
         "gcn: test 80.0 % over 2 runs, 2.0 s each",

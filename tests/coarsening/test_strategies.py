@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from hiergcn.coarsening import CoarsenConfig, coarsen, register_strategy, strategy_names
 from hiergcn.coarsening.groupings import group_heavy_edge
 from hiergcn.errors import InputError
-from hiergcn.settings.fields import _STRATEGIES, strategy_name
+from hiergcn.settings.fields import STRATEGIES, strategy_name
 
 
 def groups(adjacency: sp.csr_array, config: CoarsenConfig) -> list[int]:
@@ -106,7 +106,7 @@ class TestOwn:
         assert groups(real_graph(7, 0.5, 0), CoarsenConfig(strategy=halves)) == [0, 0, 1, 1, 2, 2, 3]
 
     def test_a_registered_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("hiergcn.settings.fields._STRATEGIES", dict(_STRATEGIES))
+        monkeypatch.setattr("hiergcn.settings.fields.STRATEGIES", dict(STRATEGIES))
         register_strategy("halves")(halves)
         assert "halves" in strategy_names()
         assert strategy_name(halves) == "halves"

@@ -130,9 +130,10 @@ def test_explanations_name_the_rival_the_pairs_and_the_lowest_p(comparison: Comp
     assert "Random splits overlap" in " ".join(several.explanations)
 
 
-def test_a_drawn_split_is_not_called_the_graphs_own() -> None:
+def test_every_kind_of_split_is_described() -> None:
     assert describe_splits((PUBLIC,)) == "the graph's own split"
     assert describe_splits((PUBLIC,), drawn=True).startswith("one split, drawn")
+    assert "10 %, apart from these, validate" in describe_splits(parse_splits("apart:2"))
 
 
 @pytest.mark.usefixtures("one_process")
@@ -163,25 +164,10 @@ def test_ctrl_c_keeps_finished_methods(graph: Graph, own: Split) -> None:
     found = compare(graph, own, methods, (0,), device="cpu", on_event=interrupt_at("b"))
     assert found.interrupted
     assert [run.model for run in found.runs] == ["a"]
-    kinds = [MethodStarted("a", 1), RunDone("a", 0, 0, None), MethodDone(found.runs[0]), MethodStarted("b", 1)]
-    assert events == kinds
+    done = MethodDone(found.runs[0], found)
+    assert events == [MethodStarted("a", 1), RunDone("a", 0, 0, None), done, MethodStarted("b", 1)]
     with pytest.raises(KeyboardInterrupt):
         compare(graph, own, methods, (0,), device="cpu", on_event=interrupt_at("a"))
-
-
-@pytest.mark.usefixtures("one_process")
-def test_a_method_is_handed_over_before_it_is_reported(graph: Graph, own: Split) -> None:
-    """A process that was killed in between once lost the last one."""
-    seen: list[object] = []
-
-    def on_event(event: CompareEvent) -> None:
-        seen.extend([event.run.model] if isinstance(event, MethodDone) else [])
-
-    methods = {"a": quick(levels=0), "b": quick(levels=0)}
-    compare(graph, own, methods, (0,), device="cpu", on_event=on_event, on_part=lambda part: seen.append(part))
-    parts = [one for one in seen if isinstance(one, Comparison)]
-    assert seen == [parts[0], "a", parts[1], "b"]
-    assert [(len(part.runs), part.interrupted) for part in parts] == [(1, True), (2, False)]
 
 
 @pytest.mark.usefixtures("one_process")

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.comparison.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, recipe, search_space, tune
+from hiergcn.comparison.tune import JOURNAL, MOST_LEVELS, SPACE, Trial, Tuning, search_space, tune, write_tuning
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -167,11 +167,12 @@ def test_equal_accuracy_is_decided_by_loss(base: Settings) -> None:
     assert Tuning(base, trials, {}).best.number == 1
 
 
-def test_the_recipe_holds_the_best_settings(base: Settings) -> None:
+def test_the_recipe_holds_the_best_settings(base: Settings, tmp_path: Path) -> None:
     trial = Trial(0, {"hidden": 64, "dropout": 0.3, "pooling": "l2", "learning_rate": 0.01}, 0.9, 0.1, 0.0, None)
     tuning = Tuning(base, (trial,), {})
-    found = tomllib.loads(recipe(tuning, 'best of "one"'))
-    assert found["about"] == 'best of "one"'
+    write_tuning(tuning, tmp_path, 'hiergcn tune "x"')
+    found = tomllib.loads((tmp_path / "best.toml").read_text())
+    assert found["about"] == 'Best of 1 trials by validation accuracy: hiergcn tune "x"'
     settings = settings_for("hgcn", "paper")
     again = replace(
         settings, model=replace(settings.model, **found["model"]), train=replace(settings.train, **found["train"])

@@ -1,8 +1,6 @@
 """`hiergcn check`: how the user's files are read, and anything suspicious in them, before any training."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, duration, graph_sizes, print_table, printable, split_sizes, warn_of_few_tests
@@ -19,25 +17,15 @@ SHOWN_CLASSES = 20
 SHOWN_LETTERS = 60
 
 
-def check(
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    target: options.Target = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
-    unknown: options.Unknown = None,
-    delimiter: options.Delimiter = None,
-    estimate: Annotated[bool, typer.Option(help="Train a few epochs to estimate how long a fit takes.")] = True,
-) -> None:
+@options.command("labels", estimate=options.option(None, "Train a few epochs to estimate how long a fit takes."))
+def check(files: dict[str, Any], estimate: bool = True) -> None:
     """Check your files before training: exit code 0 if a fit would work, 2 if not."""
     from hiergcn.run.source import Source
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, target=target)
+    source = Source(**files)
     if source.is_dataset:
-        raise InputError(f"{data} is a dataset, which needs no check; name files, or write ./{data} for a file.")
+        name = source.data
+        raise InputError(f"{name} is a dataset, which needs no check; name files, or write ./{name} for a file.")
     options.announce(source)
 
     from hiergcn.graph.tables.findings import label_counts

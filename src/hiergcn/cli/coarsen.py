@@ -3,46 +3,40 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, duration, print_table, printable
 from hiergcn.errors import InputError
 
 
+@options.command(
+    *("label", "target", "weight", "split_column", "drop", "unknown", "labels"),
+    nodes=options.argument("A table of nodes; needed only if some nodes have no edge."),
+    levels=options.option("N", "Coarser levels to make.", min=0),
+    strategy=options.option("NAME", "hgcn (the paper's, default), random, heavy-edge, two-hop or handshake."),
+    engine=options.in_running(
+        "NAME", "memory; or duckdb, for graphs beyond memory: by handshake, from Parquet or a DuckDB table."
+    ),
+    memory=options.in_running("SIZE", "Limit of duckdb, such as 8GB. [default: 80 %]"),
+    out=options.in_results(
+        "FILE",
+        "A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads.",
+        callback=options.check_target,
+    ),
+)
 def coarsen(
-    data: options.Data,
-    nodes: Annotated[
-        str | None, typer.Argument(help="A table of nodes; needed only if some nodes have no edge.")
-    ] = None,
-    id_: options.Id = None,
-    delimiter: options.Delimiter = None,
-    levels: Annotated[int, typer.Option(metavar="N", min=0, help="Coarser levels to make.")] = 4,
-    strategy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="hgcn (the paper's, default), random, heavy-edge, two-hop or handshake."),
-    ] = None,
-    engine: Annotated[
-        str,
-        options.in_running(
-            "NAME", "memory; or duckdb, for graphs beyond memory: by handshake, from Parquet or a DuckDB table."
-        ),
-    ] = "memory",
-    memory: Annotated[str | None, options.in_running("SIZE", "Limit of duckdb, such as 8GB. [default: 80 %]")] = None,
-    out: Annotated[
-        Path | None,
-        options.in_results(
-            "FILE", "A .csv or .parquet of node, level, hyper_node; or .npz, which `Hierarchy.load` reads."
-        ),
-    ] = None,
+    files: dict[str, Any],
+    levels: int = 4,
+    strategy: str | None = None,
+    engine: str = "memory",
+    memory: str | None = None,
+    out: Path | None = None,
 ) -> None:
     """Coarsen a graph into a hierarchy of hyper-nodes."""
     from hiergcn.run.source import Source
 
-    options.check_target(out)
-    source = Source(data, nodes, id=id_, delimiter=delimiter)
+    source = Source(**files)
     if engine not in ("memory", "duckdb"):
         raise InputError(f"There is no engine {engine!r} to coarsen with; give memory or duckdb.")
     if engine == "memory" and memory is not None:
@@ -51,7 +45,7 @@ def coarsen(
     screen, began = console(), time.perf_counter()
     notes: Sequence[str] = ()
     if engine == "duckdb":
-        if nodes is not None or strategy not in (None, "handshake"):
+        if source.nodes is not None or strategy not in (None, "handshake"):
             raise InputError("Engine duckdb takes edges alone and the strategy handshake; leave out the others.")
         from hiergcn.coarsening.out_of_core import LevelSummary, coarsen_out_of_core
 
@@ -59,7 +53,9 @@ def coarsen(
             sizes = f"{level.nodes:,} nodes, {level.edges:,} edges"
             screen.print(f"Level {number}: {sizes}, after {duration(time.perf_counter() - began)}")
 
-        sizes = [tuple(level) for level in coarsen_out_of_core(data, levels, out, memory=memory, on_level=on_level)]
+        sizes = [
+            tuple(level) for level in coarsen_out_of_core(source.data, levels, out, memory=memory, on_level=on_level)
+        ]
         name, strategy, seconds = source.name, "handshake", time.perf_counter() - began
     else:
         from hiergcn.coarsening import CoarsenConfig

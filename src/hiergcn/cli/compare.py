@@ -6,15 +6,14 @@ settings by validation accuracy; a search can be resumed.
 
 import shlex
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, duration, percent, print_error, print_table, printable
-from hiergcn.errors import InputError, UnwritableError
+from hiergcn.errors import UnwritableError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,94 +21,83 @@ if TYPE_CHECKING:
     from hiergcn.cli.progress import Progress
     from hiergcn.comparison.compare import CompareEvent, Comparison
     from hiergcn.comparison.tune import Trial
-    from hiergcn.run.source import Source
 
 CHART, PAGE = "comparison.svg", "comparison.html"
 
 
+@options.command(
+    *("target", "labels"),
+    models=options.in_method(
+        "NAMES",
+        "Comma-separated; NAME or NAME:PRESET, see `hiergcn models`. [default: gcn and the default of `hiergcn fit`]",
+        autocompletion=options.complete_models,
+    ),
+    seeds=options.in_running("N", "Run each method with seeds 0 to N-1 on each split.", min=1),
+    splits=options.in_running(
+        "SPLITS",
+        "public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N (10, 10 "
+        "and 80 %), blocked:N (training and test nodes in different halves of the graph), apart:N (the same, with "
+        "validation nodes apart from training nodes).",
+    ),
+    against=options.in_method(
+        "NAME",
+        "The method that the others are compared with. [default: the first]",
+        autocompletion=options.complete_model,
+    ),
+)
 def compare(
     context: typer.Context,
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
-    unknown: options.Unknown = None,
-    delimiter: options.Delimiter = None,
-    models: Annotated[
-        str | None,
-        options.in_method(
-            "NAMES",
-            "Comma-separated; NAME or NAME:PRESET, see `hiergcn models`. [default: gcn and the default of "
-            "`hiergcn fit`]",
-            autocompletion=options.complete_models,
-        ),
-    ] = None,
-    seeds: Annotated[int, options.in_running("N", "Run each method with seeds 0 to N-1 on each split.", min=1)] = 6,
-    splits: Annotated[
-        str,
-        options.in_running(
-            "SPLITS",
-            "public; or N of a kind: random:N (20 training nodes per class, 500 validation, rest test), tenths:N "
-            "(10, 10 and 80 %), blocked:N (training and test nodes in different halves of the graph), apart:N (the "
-            "same, with validation nodes apart from training nodes).",
-        ),
-    ] = "public",
-    against: Annotated[
-        str | None,
-        options.in_method(
-            "NAME",
-            "The method that the others are compared with. [default: the first]",
-            autocompletion=options.complete_model,
-        ),
-    ] = None,
-    set_: options.Set = None,
-    device: options.Device = "auto",
-    engine: options.Engine = None,
-    out: options.Out = None,
+    files: dict[str, Any],
+    models: str | None = None,
+    seeds: int = 6,
+    splits: str = "public",
+    against: str | None = None,
+    set_: list[str] | None = None,
+    device: str = "auto",
+    engine: str | None = None,
+    out: Path | None = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
-    from hiergcn.choose.portfolio import checked_method
+    from hiergcn.graph.split import parse_splits
     from hiergcn.run.out_folder import check_free
     from hiergcn.run.source import Source
-    from hiergcn.settings.settings import method_for
+    from hiergcn.settings.settings import method_for, parse_methods
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
-    changes = options.parse_changes(set_)
-    options.check_device(device)
-    models = models or f"gcn,{method_for(None, source.dataset)}"
-    for word in models.split(","):
-        name, _, preset = word.strip().partition(":")
-        if name:
-            checked_method(name, preset or None, source.dataset, changes)
+    source, changes = Source(**files), options.parse_changes(set_)
+    methods = parse_methods(models or f"gcn,{method_for(None, source.dataset)}", source.dataset, changes)
     if out is not None:
         check_free(out)  # before any work is done
-    options.announce(source)
-
-    from hiergcn.graph.split import parse_splits
 
     specs = parse_splits(splits)
-    read = options.read_data(source)
-    read.check_labels()  # a wrong column is found before torch is imported
+    read = options.read_labelled(source)
 
     from hiergcn.cli.progress import Progress
-    from hiergcn.comparison.compare import COMPARISON, SCORES, describe_splits, parse_methods
+    from hiergcn.comparison.compare import COMPARISON, SCORES, MethodDone, describe_splits, write_comparison
     from hiergcn.comparison.compare import compare as run_compare
+    from hiergcn.comparison.comparison_page import comparison_figure, write_comparison_page
     from hiergcn.run.out_folder import write_or_rescue
 
-    methods = parse_methods(models, source.dataset, changes)
-    if against is not None and against not in methods:
-        raise InputError(f"--against {against} must be one of --models {models}.")
     folder = options.out_folder(context, out, Path("runs") / f"{source.name}-compare")
     where = options.open_engine(context, engine)
     screen = console()
-    about = describe_splits(specs, drawn=read.split_from is None)
+    about = describe_splits(specs, drawn=read.split is None)
     which = "seed 0" if seeds == 1 else f"seeds 0 to {seeds - 1}"
     screen.print(f"{printable(read.graph.name)}: {about}; {which} of each method.")
+
+    def write(folder: Path) -> None:
+        write_comparison(comparison, folder)
+        comparison_figure(comparison).save(folder / CHART)
+        write_comparison_page(folder)
+
+    def on_event(event: "CompareEvent") -> None:
+        if isinstance(event, MethodDone):  # in case the process is killed; a full disk is reported at the end
+            with suppress(UnwritableError):
+                write_comparison(event.so_far, folder)
+        show(event)
+
     try:
         with Progress(screen, where) as progress:
+            show = CompareProgress(progress)
             comparison = run_compare(
                 read.graph,
                 read.split,
@@ -118,19 +106,17 @@ def compare(
                 dataset=source.dataset,
                 changes=changes,
                 splits=specs,
-                drawn=read.split_from is None,
                 against=against,
                 device=device,
-                on_event=CompareProgress(progress),
+                on_event=on_event,
                 command=options.command_line(),
-                on_part=partial(_keep, folder),
                 engine=where,
             )
     except KeyboardInterrupt:
         print_error("Stopped before the first method was finished: nothing was written.")
         raise typer.Exit(options.INTERRUPTED) from None
     _print_comparison(screen, comparison)
-    place, problem = write_or_rescue(partial(_write, comparison), folder)
+    place, problem = write_or_rescue(write, folder)
     screen.print(f"\nFigures: {place / COMPARISON}, {place / SCORES}", soft_wrap=True)
     screen.print(f"Chart:   {place / CHART}", soft_wrap=True)
     screen.print(f"Page:    {place / PAGE}", soft_wrap=True)
@@ -164,29 +150,11 @@ class CompareProgress:
                     why = f". {failure}" if failure[:1].isupper() else f", it {failure}"
                     self.progress.note(f"{model}, split {split}, seed {seed}: failed{why}", style="yellow")
                 self.progress.advance(self.done, f"{self.done} of {self.runs} runs")
-            case MethodDone(run) if run.failure is not None:
+            case MethodDone(run, _) if run.failure is not None:
                 self.progress.note(f"{run.model}: failed. {run.failure}", style="yellow")
-            case MethodDone(run):
+            case MethodDone(run, _):
                 mean, seconds = percent(run.test_accuracy.mean), duration(run.seconds or 0.0)
                 self.progress.note(f"{run.model}: test {mean} % over {len(run.scores)} runs, {seconds} each")
-
-
-def _write(comparison: "Comparison", folder: Path) -> None:
-    """Write the figures, the chart and the page."""
-    from hiergcn.comparison.compare import write_comparison
-    from hiergcn.comparison.comparison_page import comparison_figure, write_comparison_page
-
-    write_comparison(comparison, folder)
-    comparison_figure(comparison).save(folder / CHART)
-    write_comparison_page(folder)
-
-
-def _keep(folder: Path, comparison: "Comparison") -> None:
-    """Write the figures of the methods so far, in case the process is killed; a full disk is reported at the end."""
-    from hiergcn.comparison.compare import write_comparison
-
-    with suppress(UnwritableError):
-        write_comparison(comparison, folder)
 
 
 def _print_comparison(out: "Console", comparison: "Comparison") -> None:
@@ -215,9 +183,11 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
     print_table(out, columns, rows, title=title)
     for sentence in (*comparison.explanations, comparison.about_memory):
         out.print(sentence)
-    for one in comparison.differences:
-        if one.left_out:
-            words = f"{one.model} and {one.against}: {one.left_out} pairs are left out because one of the two failed."
+    for pair in comparison.differences:
+        if pair.left_out:
+            words = (
+                f"{pair.model} and {pair.against}: {pair.left_out} pairs are left out because one of the two failed."
+            )
             out.print(words, style="yellow")
     if comparison.interrupted:
         out.print("Stopped early: only the finished methods are shown.", style="yellow")
@@ -228,56 +198,38 @@ def _points(difference: float | None) -> str:
     return f"{100 * (difference or 0.0):+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0")
 
 
+@options.command(
+    *("target", "labels"),
+    trials=options.in_running("N", "Settings to try, those of an earlier search included.", min=1),
+    seeds=options.in_running("N", "Seeds per trial; their mean validation accuracy is optimised.", min=1),
+    set_=options.in_method(
+        "KEY=VALUE", "Fix a setting; it is not searched then. `hiergcn settings MODEL` lists them.", "--set"
+    ),
+    workers=options.in_running(
+        "N", "Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]", min=1
+    ),
+    out=options.in_results("FOLDER", "Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"),
+)
 def tune(
     context: typer.Context,
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
-    unknown: options.Unknown = None,
-    delimiter: options.Delimiter = None,
-    model: options.Model = None,
-    trials: Annotated[
-        int, options.in_running("N", "Settings to try, those of an earlier search included.", min=1)
-    ] = 50,
-    seeds: Annotated[
-        int, options.in_running("N", "Seeds per trial; their mean validation accuracy is optimised.", min=1)
-    ] = 2,
-    set_: Annotated[
-        list[str] | None,
-        options.in_method(
-            "KEY=VALUE", "Fix a setting; it is not searched then. `hiergcn settings MODEL` lists them.", "--set"
-        ),
-    ] = None,
-    device: options.Device = "auto",
-    workers: Annotated[
-        int | None,
-        options.in_running(
-            "N", "Trials at the same time. [default: 1; with Ray, as many as the cluster has room for]", min=1
-        ),
-    ] = None,
-    engine: options.Engine = None,
-    out: Annotated[
-        Path | None,
-        options.in_results("FOLDER", "Folder of the search, new or to be resumed. [default: runs/DATA-MODEL-tune]"),
-    ] = None,
+    files: dict[str, Any],
+    model: str | None = None,
+    trials: int = 50,
+    seeds: int = 2,
+    set_: list[str] | None = None,
+    device: str = "auto",
+    workers: int | None = None,
+    engine: str | None = None,
+    out: Path | None = None,
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""
     from hiergcn.choose.portfolio import checked_method
     from hiergcn.run.source import Source
     from hiergcn.settings.settings import method_for
 
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter)
-    changes = options.parse_changes(set_)
-    options.check_device(device)
+    source, changes = Source(**files), options.parse_changes(set_)
     method = checked_method(model or method_for(None, source.dataset), None, source.dataset, changes)
-    options.announce(source)
-
-    read = options.read_data(source)
-    read.check_labels()  # a wrong column is found before torch is imported
+    read = options.read_labelled(source)
 
     from hiergcn.cli.progress import Progress
     from hiergcn.comparison.comparison_page import tuning_figure
@@ -328,7 +280,7 @@ def tune(
     screen.print(
         "The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:"
     )
-    screen.print(_fit_command(source, method, changes | best.settings), soft_wrap=True)
+    screen.print(_fit_command(files, method, changes | best.settings), soft_wrap=True)
     screen.print(f"Trials, recipe and figure: {folder}", soft_wrap=True)
     if tuning.interrupted:
         screen.print("Stopped early; run the same command to continue.", style="yellow")
@@ -339,19 +291,13 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _fit_command(source: "Source", model: str | None, settings: dict[str, Any]) -> str:
+def _fit_command(files: dict[str, Any], model: str, settings: dict[str, Any]) -> str:
     """Return the command that fits with the best settings."""
-    words = ["hiergcn", "fit", source.data, *([source.nodes] if source.nodes else [])]
-    for option, value in (
-        ("--label", source.label),
-        ("--id", source.id),
-        ("--weight", source.weight),
-        ("--split-column", source.split_column),
-        *(("--drop", name) for name in source.drop),
-        *(("--unknown", word) for word in source.unknown or ()),
-        ("--delimiter", source.delimiter),
-        ("--model", model),
-        *(("--set", f"{name}={value}") for name, value in settings.items()),
-    ):
-        words += [] if value is None else [option, value]
+    words = ["hiergcn", "fit", *(files[name] for name in ("data", "nodes") if name in files)]
+    for name, values in (
+        files | {"model": model, "set": [f"{name}={value}" for name, value in settings.items()]}
+    ).items():
+        if name not in ("data", "nodes"):
+            for value in values if isinstance(values, list) else [values]:
+                words += [f"--{name.replace('_', '-')}", value]
     return shlex.join(words)

@@ -3,7 +3,7 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,82 +19,60 @@ if TYPE_CHECKING:
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
 
 
+@options.command(
+    preset=options.in_method(
+        "NAME",
+        "Settings to start from: paper, reference (the authors' code), plus (H-GCN+), plus-few (for a handful of "
+        "labels), long-range (for a large diameter), elsewhere (for regions without labels). [default: the model's "
+        "own]",
+        autocompletion=options.complete_preset,
+    ),
+    seeds=options.in_running(
+        "N", "Train with seeds 0 to N-1, for mean and spread; auto trains as many as the time limit allows.", min=1
+    ),
+    levels=options.in_method("N", "Coarsening levels; short for --set levels=N."),
+    baselines=options.in_method(
+        None, "Also fit label propagation, a perceptron and GCN; auto tries them anyway. [default: for your own files]"
+    ),
+    time_limit=options.in_running(
+        "SECONDS", "Time in which auto tries methods. [default: 2 to 300, by the graph's size]", min=0.0
+    ),
+    coverage=options.in_results(
+        "SHARE",
+        "Give each node the set of classes, or the interval of numbers, that holds the true one with this "
+        "probability, such as 0.9. Some labels calibrate them and do not train.",
+    ),
+    drop_doubtful=options.in_method("N", "Train without the N labels that the other labels contradict most.", min=0),
+    advice=options.in_results(None, "Look for doubtful labels and for nodes to label next; up to 200,000 nodes."),
+    verbose=options.in_results(None, "Say why each setting was chosen.", "--verbose", "-v"),
+    resume=options.in_running(
+        None,
+        "Continue a run that was killed, from the checkpoint beside --out; a complete run stays as it is.",
+        "--resume",
+    ),
+    checkpoint_every=options.in_running("SECONDS", "Time between checkpoints; needs --out.", min=0.0),
+)
 def fit(
     context: typer.Context,
-    data: options.Data,
-    nodes: options.Nodes = None,
-    label: options.Label = None,
-    target: options.Target = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    split_column: options.SplitColumn = None,
-    drop: options.Drop = None,
-    unknown: options.Unknown = None,
-    delimiter: options.Delimiter = None,
-    labels: options.Labels = None,
-    model: options.Model = None,
-    preset: Annotated[
-        str | None,
-        options.in_method(
-            "NAME",
-            "Settings to start from: paper, reference (the authors' code), plus (H-GCN+), plus-few (for a handful "
-            "of labels), long-range (for a large diameter), elsewhere (for regions without labels). [default: the "
-            "model's own]",
-            autocompletion=options.complete_preset,
-        ),
-    ] = None,
-    seeds: Annotated[
-        int,
-        options.in_running(
-            "N", "Train with seeds 0 to N-1, for mean and spread; auto trains as many as the time limit allows.", min=1
-        ),
-    ] = 5,
-    levels: Annotated[int | None, options.in_method("N", "Coarsening levels; short for --set levels=N.")] = None,
-    set_: options.Set = None,
-    baselines: Annotated[
-        bool | None,
-        options.in_method(
-            None,
-            "Also fit label propagation, a perceptron and GCN; auto tries them anyway. [default: for your own files]",
-        ),
-    ] = None,
-    time_limit: Annotated[
-        float | None,
-        options.in_running(
-            "SECONDS", "Time in which auto tries methods. [default: 2 to 300, by the graph's size]", min=0.0
-        ),
-    ] = None,
-    coverage: Annotated[
-        float | None,
-        options.in_results(
-            "SHARE",
-            "Give each node the set of classes, or the interval of numbers, that holds the true one with this "
-            "probability, such as 0.9. Some labels calibrate them and do not train.",
-        ),
-    ] = None,
-    drop_doubtful: Annotated[
-        int, options.in_method("N", "Train without the N labels that the other labels contradict most.", min=0)
-    ] = 0,
-    advice: Annotated[
-        bool, options.in_results(None, "Look for doubtful labels and for nodes to label next; up to 200,000 nodes.")
-    ] = True,
-    device: options.Device = "auto",
-    workers: options.Workers = None,
-    engine: options.Engine = None,
-    verbose: Annotated[bool, options.in_results(None, "Say why each setting was chosen.", "--verbose", "-v")] = False,
-    spreadsheet_safe: options.SpreadsheetSafe = False,
-    out: options.Out = None,
-    resume: Annotated[
-        bool,
-        options.in_running(
-            None,
-            "Continue a run that was killed, from the checkpoint beside --out; a complete run stays as it is.",
-            "--resume",
-        ),
-    ] = False,
-    checkpoint_every: Annotated[
-        float, options.in_running("SECONDS", "Time between checkpoints; needs --out.", min=0.0)
-    ] = 30.0,
+    files: dict[str, Any],
+    model: str | None = None,
+    preset: str | None = None,
+    seeds: int = 5,
+    levels: int | None = None,
+    set_: list[str] | None = None,
+    baselines: bool | None = None,
+    time_limit: float | None = None,
+    coverage: float | None = None,
+    drop_doubtful: int = 0,
+    advice: bool = True,
+    device: str = "auto",
+    workers: int | None = None,
+    engine: str | None = None,
+    verbose: bool = False,
+    spreadsheet_safe: bool = False,
+    out: Path | None = None,
+    resume: bool = False,
+    checkpoint_every: float = 30.0,
 ) -> None:
     """Train a model on a graph and predict the class, or a number, of every node."""
     from hiergcn.choose.portfolio import checked_method
@@ -102,11 +80,9 @@ def fit(
     from hiergcn.run.source import Source
 
     changes = options.parse_changes(set_, levels)
-    options.check_device(device)
-    source = Source(data, nodes, label, id_, weight, split_column, drop or (), unknown, delimiter, labels or (), target)
+    source = Source(**files)
     method = checked_method(model, preset, source.dataset, changes)  # refuses unknown names before anything is read
     resume = options.check_resume(out, resume)
-    options.announce(source)
     if coverage is not None:
         from hiergcn.evaluate.calibration import check_coverage  # imports NumPy and SciPy
 
@@ -114,8 +90,7 @@ def fit(
     folder = out or Path("runs")
     if is_first_rank():
         folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
-    read = options.read_data(source)
-    read.check_labels()  # a wrong column is found before torch is imported
+    read = options.read_labelled(source)
     if is_first_rank():
         check_room(folder, run_size(read.graph, seeds))
 
@@ -228,11 +203,11 @@ def _announce(graph: "Graph", split_from: str, event: "SettingsChosen | SplitCho
         return
     choices, method = event.chosen.choices, event.chosen.settings.method
     if choices and verbose:
-        rows = [(one.setting, one.shown, one.reason) for one in choices]
+        rows = [(choice.setting, choice.shown, choice.reason) for choice in choices]
         title = f"\nSettings of {method} for this graph"
         print_table(screen, ("setting", "value", "why"), rows, title=title, words=(0, 1, 2))
     elif choices:
-        words = ", ".join(f"{one.setting} {one.shown}" for one in choices[:SHOWN_SETTINGS])
+        words = ", ".join(f"{choice.setting} {choice.shown}" for choice in choices[:SHOWN_SETTINGS])
         more = len(choices) - SHOWN_SETTINGS
         rest = f" and {more} more" if more > 0 else ""
         screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")

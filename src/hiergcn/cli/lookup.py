@@ -3,7 +3,7 @@
 `hiergcn datasets get NAME` downloads one.
 """
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -27,19 +27,13 @@ def models() -> None:
     screen.print("\nSettings of one: hiergcn settings NAME", soft_wrap=True)
 
 
-def settings(
-    model: Annotated[
-        str, typer.Argument(help="A name that `hiergcn models` lists.", autocompletion=options.complete_model)
-    ],
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Show the values of this preset. [default: the method's own]",
-            autocompletion=options.complete_preset,
-        ),
-    ] = None,
-) -> None:
+@options.command(
+    model=options.argument("A name that `hiergcn models` lists.", options.complete_model),
+    preset=options.option(
+        "NAME", "Show the values of this preset. [default: the method's own]", autocompletion=options.complete_preset
+    ),
+)
+def settings(model: str, preset: str | None = None) -> None:
     """List the settings of a method: values, default and meaning."""
     from hiergcn.settings.settings import (
         GROUPS,
@@ -111,11 +105,8 @@ def datasets(context: typer.Context) -> None:
 
 
 @app.command("get", cls=Command)
-def get(
-    name: Annotated[
-        str, typer.Argument(help="A name that `hiergcn datasets` lists.", autocompletion=options.complete_data)
-    ],
-) -> None:
+@options.command(name=options.argument("A name that `hiergcn datasets` lists.", options.complete_data))
+def get(name: str) -> None:
     """Download a dataset and check it; later commands find it by its name."""
     from hiergcn.cli.progress import download_progress
     from hiergcn.datasets import list_datasets, load_dataset

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,27 +23,23 @@ SHOWN_LETTERS = 40
 SHOWN = 8  # members of a hyper-node; the JSON file has more
 
 
+@options.command(
+    edges=options.argument(
+        "A newer table of edges, or a whole graph in .npz or .graphml: the same nodes, or more. [default: the run's "
+        "own data]"
+    ),
+    nodes=options.argument("The matching table of nodes, with the columns used in training."),
+    out=options.OUT_TABLE,
+)
 def predict(
-    run: options.Run,
-    edges: Annotated[
-        str | None,
-        typer.Argument(
-            help="A newer table of edges, or a whole graph in .npz or .graphml: the same nodes, or more. "
-            "[default: the run's own data]"
-        ),
-    ] = None,
-    nodes: Annotated[
-        str | None, typer.Argument(help="The matching table of nodes, with the columns used in training.")
-    ] = None,
-    out: options.OutTable = None,
-    device: options.Device = "auto",
-    spreadsheet_safe: options.SpreadsheetSafe = False,
+    run: Path,
+    edges: str | None = None,
+    nodes: str | None = None,
+    out: Path | None = None,
+    device: str = "auto",
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Predict the class, or the number, of every node with the model of a run."""
-    options.check_target(out)
-    options.check_run(run)
-    options.check_device(device)
-
     from hiergcn.files import DIGITS, write_csv
     from hiergcn.run.predict import predictions_again, predictions_on
     from hiergcn.run.run import Run
@@ -71,21 +67,16 @@ def predict(
     screen.print(f"{len(frame):,} predictions{about}{where}", soft_wrap=True)
 
 
+@options.command(
+    node=options.option("ID", "Id of the node."),
+    class_=options.option("NAME", "Class to explain. [default: the predicted one]", "--class"),
+    top=options.option("N", "Nodes and features to show.", min=1),
+    out=options.in_results("FILE", "A JSON file to write as well.", callback=options.check_target),
+)
 def explain(
-    run: options.Run,
-    node: Annotated[str, typer.Option(metavar="ID", help="Id of the node.")],
-    class_: Annotated[
-        str | None, typer.Option("--class", metavar="NAME", help="Class to explain. [default: the predicted one]")
-    ] = None,
-    top: Annotated[int, typer.Option(metavar="N", min=1, help="Nodes and features to show.")] = 10,
-    out: Annotated[Path | None, options.in_results("FILE", "A JSON file to write as well.")] = None,
-    device: options.Device = "auto",
+    run: Path, node: str, class_: str | None = None, top: int = 10, out: Path | None = None, device: str = "auto"
 ) -> None:
     """Explain the prediction of a node."""
-    options.check_target(out)
-    options.check_run(run)
-    options.check_device(device)
-
     from hiergcn.files import write_text
     from hiergcn.run.predict import explain as explain_node
     from hiergcn.run.run import Run
@@ -161,68 +152,51 @@ def _counts(classes: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {printable(name)}" for name, count in list(classes.items())[:SHOWN]) or "none"
 
 
+@options.command(
+    "split_column",
+    data=options.argument(
+        "A folder that `hiergcn fit` wrote; or a table of edges, a whole graph, or a dataset.", options.complete_data
+    ),
+    budget=options.option("N", "Number of nodes to suggest.", min=1),
+    seed=options.option("N", "For the random draws.", min=0),
+    out=options.OUT_TABLE,
+)
 def suggest(
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A folder that `hiergcn fit` wrote; or a table of edges, a whole graph, or a dataset.",
-            autocompletion=options.complete_data,
-        ),
-    ],
-    nodes: options.Nodes = None,
-    budget: Annotated[int, typer.Option(metavar="N", min=1, help="Number of nodes to suggest.")] = 20,
-    label: options.Label = None,
-    target: options.Target = None,
-    id_: options.Id = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    unknown: options.Unknown = None,
-    delimiter: options.Delimiter = None,
-    labels: options.Labels = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="For the random draws.")] = 0,
-    out: options.OutTable = None,
-    spreadsheet_safe: options.SpreadsheetSafe = False,
+    files: dict[str, Any], budget: int = 20, seed: int = 0, out: Path | None = None, spreadsheet_safe: bool = False
 ) -> None:
     """Suggest which nodes to label next; fill in the labels and give the file to `fit --labels`."""
-    options.check_target(out)
-
     from hiergcn.files import write_csv
     from hiergcn.run.source import Source
 
-    if Path(data).is_dir() or data.endswith("/"):
-        from hiergcn.advise.suggest import suggest as suggest_nodes
+    confidence = None
+    if Path(files["data"]).is_dir() or files["data"].endswith("/"):
         from hiergcn.run.predict import training_graph
         from hiergcn.run.run import Run
 
-        run = Run.load(Path(data))
-        confidence = run.table.get("confidence")  # numbers have none
+        run = Run.load(Path(files["data"]))
         graph = training_graph(run, options.read_data(Source.of_run(run)).graph)
-        frame = suggest_nodes(
-            graph, budget, confidence=None if confidence is None else confidence.to_numpy(), seed=seed
-        )
+        if "confidence" in run.table:  # numbers have none
+            confidence = run.table["confidence"].to_numpy()
     else:
-        source = Source(data, nodes, label, id_, weight, None, drop or (), unknown, delimiter, labels or (), target)
-        graph = options.read_data(source).graph  # a wrong column is found before torch is imported
-
-        from hiergcn.advise.suggest import suggest as suggest_nodes
-
+        graph = options.read_data(Source(**files)).graph  # a wrong column is found before torch is imported
         for note in graph.notes:
             console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
-        frame = suggest_nodes(graph, budget, seed=seed)
+
+    from hiergcn.advise.suggest import suggest as suggest_nodes
+
+    frame = suggest_nodes(graph, budget, confidence=confidence, seed=seed)
     write_csv(frame, sys.stdout if out is None else out, spreadsheet=spreadsheet_safe)
     where = "" if out is None else f", written to {out}. Fill in its column label and give it to fit: --labels {out}"
     console(stderr=True).print(f"{len(frame):,} nodes to label{where}", soft_wrap=True)  # stdout may hold the table
 
 
-def export(
-    run: options.Run,
-    onnx: Annotated[
-        Path, typer.Option(metavar="FILE", help="The .onnx file to write; its inputs go to an .npz beside it.")
-    ],
-) -> None:
+@options.command(
+    onnx=options.option(
+        "FILE", "The .onnx file to write; its inputs go to an .npz beside it.", callback=options.check_target
+    )
+)
+def export(run: Path, onnx: Path) -> None:
     """Export the networks of a run, after propagation, as ONNX."""
-    options.check_target(onnx)
-    options.check_run(run)
     typer.echo(f"Exporting {run}")
 
     from hiergcn.run.onnx import export_onnx, largest_difference
@@ -241,10 +215,11 @@ def export(
         screen.print(f"The largest difference from the run's own {exported.output} is {difference:.1g}.")
 
 
-def report(
-    run: Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` or `hiergcn compare` wrote.")],
-    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-) -> None:
+@options.command(
+    run=options.argument("A folder that `hiergcn fit` or `hiergcn compare` wrote."),
+    open_=options.option(None, "Open the page in the browser.", "--open"),
+)
+def report(run: Path, open_: bool = False) -> None:
     """Write the report of a run or a comparison again."""
     if (run / "comparison.json").is_file():
         from hiergcn.comparison.comparison_page import write_comparison_page

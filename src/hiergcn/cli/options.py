@@ -1,4 +1,4 @@
-"""Options that several commands share, and the checks of their values."""
+"""The options of the commands: those that several share, how a command gets its own, and checks of their values."""
 
 import os
 import shlex
@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,31 +20,18 @@ from hiergcn.settings.registry import method_names
 if TYPE_CHECKING:
     from hiergcn.run.source import Data as ReadData
     from hiergcn.run.source import Source
-    from hiergcn.workers.pool import Engine as RunEngine
+    from hiergcn.workers.pool import Engine
 
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
 AUTO = "auto"
-
-
-def _in_panel(title: str) -> Callable[..., Any]:
-    """Return what makes the options of one group of the help: `option(metavar, help, *names, ...)`."""
-
-    def option(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
-        return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=title, **more)
-
-    return option
-
-
-in_files, in_method = _in_panel("Your files"), _in_panel("Method and settings")
-in_running, in_results = _in_panel("Running"), _in_panel("Results")
 
 
 def complete_data(incomplete: str) -> list[str]:
     place, _, start = incomplete.rpartition("/")
     folder = Path(place) if place else Path("/" if incomplete.startswith("/") else ".")
     paths = sorted(folder.iterdir()) if folder.is_dir() else []
-    found = [f"{path}/" if path.is_dir() else str(path) for path in paths if path.name.startswith(start)]
-    return [name for name in dataset_names() if name.startswith(incomplete)] + found
+    files = [f"{path}/" if path.is_dir() else str(path) for path in paths if path.name.startswith(start)]
+    return [name for name in dataset_names() if name.startswith(incomplete)] + files
 
 
 def complete_model(incomplete: str) -> list[tuple[str, str]]:
@@ -74,78 +62,143 @@ def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str
 
     model = ctx.params.get("model")
     known = method_settings(model if model in method_names() else "hgcn-plus")
-    return [(f"{name}=", one.about) for name, one in known.items() if name.startswith(incomplete)]
+    return [(f"{name}=", setting.about) for name, setting in known.items() if name.startswith(incomplete)]
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="A dataset (see `hiergcn datasets`), a table of edges (CSV, Parquet, JSON lines, Excel, Matrix Market), "
-        "or a whole graph in .npz or .graphml.",
-        autocompletion=complete_data,
+def check_device(name: str) -> str:
+    """Refuse the name of a device that cannot exist, before torch is imported."""
+    if name not in (AUTO, "cpu", "cuda") and not name.startswith("cuda:"):
+        raise InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
+    return name
+
+
+def check_target(out: Path | None) -> Path | None:
+    """Refuse to write over a file, or into a folder that does not exist, before any work is done."""
+    if out is not None and out.exists():
+        raise InputError(f"{out} exists already; name another file or move that one away.")
+    if out is not None and not out.parent.is_dir():
+        raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
+    return out
+
+
+def check_run(run: Path) -> Path:
+    """Refuse what cannot be a run folder, before anything heavy is imported."""
+    if not run.is_dir():
+        raise InputError(f"There is no folder {run}; name one that `hiergcn fit` wrote.")
+    return run
+
+
+def _in_panel(title: str | None) -> Callable[..., Any]:
+    """Return what makes the options of one group of the help: `option(metavar, help, *names, ...)`."""
+
+    def option(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
+        return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=title, **more)
+
+    return option
+
+
+option, in_files, in_method = _in_panel(None), _in_panel("Your files"), _in_panel("Method and settings")
+in_running, in_results = _in_panel("Running"), _in_panel("Results")
+
+
+def argument(about: str, complete: Callable[..., Any] | None = None, check: Callable[..., Any] | None = None) -> Any:
+    return typer.Argument(help=about, autocompletion=complete, callback=check)
+
+
+_FILES = {
+    "data": argument(
+        "A dataset (see `hiergcn datasets`), a table of edges (CSV, Parquet, JSON lines, Excel, Matrix Market), or a "
+        "whole graph in .npz or .graphml.",
+        complete_data,
     ),
-]
-Nodes = Annotated[str | None, typer.Argument(help="A table of nodes: ids, features, labels.")]
-Label = Annotated[str | None, in_files("COLUMN", "Column of the labels in NODES; blank means unknown.")]
-Target = Annotated[
-    str | None, in_files("COLUMN", "Column of NODES with a number to predict, instead of --label; blank means unknown.")
-]
-Id = Annotated[str | None, in_files("COLUMN", "Column of the ids in NODES.", "--id")]
-Weight = Annotated[str | None, in_files("COLUMN", "Column of the edge weights. [default: weight]")]
-SplitColumn = Annotated[
-    str | None, in_files("COLUMN", "Column in NODES that says train, validation, test or nothing. [default: split]")
-]
-Drop = Annotated[list[str] | None, in_files("COLUMN", "Column of NODES to leave out; may be repeated.")]
-Labels = Annotated[
-    list[str] | None,
-    in_files(
-        "FILE", "Further labels: a CSV of id and label, such as a filled-in file of `hiergcn suggest`; may be repeated."
+    "nodes": argument("A table of nodes: ids, features, labels."),
+    "label": in_files("COLUMN", "Column of the labels in NODES; blank means unknown."),
+    "target": in_files("COLUMN", "Column of NODES with a number to predict, instead of --label; blank means unknown."),
+    "id": in_files("COLUMN", "Column of the ids in NODES."),
+    "weight": in_files("COLUMN", "Column of the edge weights. [default: weight]"),
+    "split_column": in_files(
+        "COLUMN", "Column in NODES that says train, validation, test or nothing. [default: split]"
     ),
-]
-Unknown = Annotated[
-    list[str] | None,
-    in_files(
+    "drop": in_files("COLUMN", "Column of NODES to leave out; may be repeated."),
+    "unknown": in_files(
         "WORD", "A label that means unknown, instead of -1, NA and similar words; may be repeated. Blank always does."
     ),
-]
-Delimiter = Annotated[str | None, in_files("CHARACTER", "Column delimiter, or the word tab. [default: guessed]")]
-Model = Annotated[
-    str | None,
-    in_method(
+    "delimiter": in_files("CHARACTER", "Column delimiter, or the word tab. [default: guessed]"),
+    "labels": in_files(
+        "FILE", "Further labels: a CSV of id and label, such as a filled-in file of `hiergcn suggest`; may be repeated."
+    ),
+}
+"""The options that select a graph: the arguments of `run.source.Source`."""
+_REPEATED = ("drop", "unknown", "labels")
+
+SHARED = {
+    "run": argument("A folder that `hiergcn fit` wrote.", check=check_run),
+    "model": in_method(
         "NAME",
-        f"auto, {', '.join(method_names())}; `hiergcn models` explains them. "
-        "[default: for your own files auto, which chooses; for a dataset, or with --preset, hgcn]",
+        f"auto, {', '.join(method_names())}; `hiergcn models` explains them. [default: for your own files auto, which "
+        "chooses; for a dataset, or with --preset, hgcn]",
         autocompletion=complete_model,
     ),
-]
-Set = Annotated[
-    list[str] | None,
-    in_method(
+    "set_": in_method(
         "KEY=VALUE",
         "Change a setting; may be repeated. `hiergcn settings MODEL` lists them.",
         "--set",
         autocompletion=complete_setting,
     ),
-]
-Device = Annotated[str, in_running("NAME", "auto, cpu, cuda or cuda:N.")]
-Workers = Annotated[
-    int | None, in_running("N", "Processes that share the seeds on a CPU. [default: one per core]", min=1)
-]
-Out = Annotated[Path | None, in_results("FOLDER", "New folder for the results. [default: the next free one in runs/]")]
-OutTable = Annotated[Path | None, in_results("FILE", "A CSV to write. [default: standard output]")]
-Engine = Annotated[
-    str | None,
-    in_running(
+    "device": in_running("NAME", "auto, cpu, cuda or cuda:N.", callback=check_device),
+    "workers": in_running("N", "Processes that share the seeds on a CPU. [default: one per core]", min=1),
+    "engine": in_running(
         "NAME",
-        "local; ray: the cluster of RAY_ADDRESS or of this machine, else one for this command; or "
-        "ray://HOST:PORT. [default: ray if RAY_ADDRESS is set]",
+        "local; ray: the cluster of RAY_ADDRESS or of this machine, else one for this command; or ray://HOST:PORT. "
+        "[default: ray if RAY_ADDRESS is set]",
     ),
-]
-Run = Annotated[Path, typer.Argument(help="A folder that `hiergcn fit` wrote.")]
-SpreadsheetSafe = Annotated[
-    bool,
-    in_results(None, "Put an apostrophe before text that a spreadsheet would run as a formula.", "--spreadsheet-safe"),
-]
+    "out": in_results("FOLDER", "New folder for the results. [default: the next free one in runs/]"),
+    "spreadsheet_safe": in_results(
+        None, "Put an apostrophe before text that a spreadsheet would run as a formula.", "--spreadsheet-safe"
+    ),
+}
+OUT_TABLE = in_results("FILE", "A CSV to write. [default: standard output]", callback=check_target)
+
+Command = Callable[..., None]
+
+
+def command(*left_out: str, **own: Any) -> Callable[[Command], Command]:
+    """Describe the parameters of a command: its own here by name, those that commands share are known.
+
+    A parameter `files` stands for all options that select a graph, but those left out. It gets what was given of them.
+    """
+    known = _FILES | SHARED | own
+    selecting = [name for name in _FILES if name not in left_out]
+
+    def option_of(name: str, kind: Any, default: Any) -> Parameter:
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, known[name]])
+
+    def decorate(function: Command) -> Command:
+        shown: list[Parameter] = []
+        for name, parameter in signature(function).parameters.items():
+            if name == "files":
+                shown += [
+                    option_of("data", str, Parameter.empty)
+                    if each == "data"
+                    else option_of(each, list[str] | None if each in _REPEATED else str | None, None)
+                    for each in selecting
+                ]
+            elif name in known:
+                shown.append(option_of(name, parameter.annotation, parameter.default))
+            else:  # the context
+                shown.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+
+        def run(**given: Any) -> None:
+            if "files" in signature(function).parameters:
+                chosen = {name: given.pop(name) for name in selecting}
+                given["files"] = {name: value for name, value in chosen.items() if value is not None}
+            function(**given)
+
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
 
 
 def parse_changes(pairs: list[str] | None, levels: int | None = None) -> dict[str, str]:
@@ -159,19 +212,11 @@ def parse_changes(pairs: list[str] | None, levels: int | None = None) -> dict[st
     return changes if levels is None else changes | {"levels": str(levels)}
 
 
-def check_device(name: str) -> None:
-    """Refuse the name of a device that cannot exist, before torch is imported."""
-    if name not in (AUTO, "cpu", "cuda") and not name.startswith("cuda:"):
-        raise InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
-
-
 def announce(source: "Source") -> None:
     """Print what is about to happen, before imports that take seconds."""
-    files = [source.data, *([source.nodes] if source.nodes else [])]
-    if not is_first_rank():
-        return
-    with suppress(OSError):  # nobody reads it
-        typer.echo(f"Reading {printable(' and '.join(files))}")
+    if is_first_rank():
+        with suppress(OSError):  # nobody reads it
+            typer.echo(f"Reading {printable(' and '.join(filter(None, (source.data, source.nodes))))}")
 
 
 def read_data(source: "Source") -> "ReadData":
@@ -182,14 +227,12 @@ def read_data(source: "Source") -> "ReadData":
         return source.read(on_bytes)
 
 
-def check_target(out: Path | None) -> None:
-    """Refuse to write over a file, or into a folder that does not exist, before any work is done."""
-    if out is None:
-        return
-    if out.exists():
-        raise InputError(f"{out} exists already; name another file or move that one away.")
-    if not out.parent.is_dir():
-        raise InputError(f"There is no folder {out.parent} to write {out.name} into; make it first.")
+def read_labelled(source: "Source") -> "ReadData":
+    """Read a graph to train on, and say so. A wrong column is found before torch is imported."""
+    announce(source)
+    data = read_data(source)
+    data.check_labels()
+    return data
 
 
 def check_resume(out: Path | None, resume: bool) -> bool:
@@ -214,12 +257,6 @@ def check_resume(out: Path | None, resume: bool) -> bool:
     return resume
 
 
-def check_run(run: Path) -> None:
-    """Refuse what cannot be a run folder, before anything heavy is imported."""
-    if not run.is_dir():
-        raise InputError(f"There is no folder {run}; name one that `hiergcn fit` wrote.")
-
-
 def out_folder(context: typer.Context, out: Path | None, default: Path) -> Path:
     """Return the folder for the results, which no other process can take until the command ends.
 
@@ -234,11 +271,11 @@ def out_folder(context: typer.Context, out: Path | None, default: Path) -> Path:
     return folder
 
 
-def open_engine(context: typer.Context, name: str | None, workers: int | None = None) -> "RunEngine | None":
+def open_engine(context: typer.Context, name: str | None, workers: int | None = None) -> "Engine | None":
     """Return the engine that is named, which is closed when the command ends; None for this machine."""
     from hiergcn.workers.pool import open_engine as opened
 
-    engine: RunEngine | None = context.with_resource(opened(name, workers, console().print))
+    engine: Engine | None = context.with_resource(opened(name, workers, console().print))
     return engine
 
 

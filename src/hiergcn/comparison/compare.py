@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -25,12 +25,12 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.fit import DRAWN_SPLIT, check_classes, fit, in_canonical_order, own_split
 from hiergcn.settings.registry import method_names, method_title
-from hiergcn.settings.settings import Settings, settings_for
+from hiergcn.settings.settings import Settings
 from hiergcn.train.events import FitEvent, SeedDone
 from hiergcn.train.trainer import AllSeedsFailedError, Trainer
 from hiergcn.workers.machine import Peak, environment
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.pool import Engine, Send, Work
+from hiergcn.workers.pool import Engine, Reply, Send, Work
 
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES = "comparison.json", "scores.csv"
@@ -40,7 +40,7 @@ ENOUGH_PAIRS = 6
 
 @dataclass(frozen=True)
 class Score:
-    """One seed of one method on one split."""
+    """One seed of one method on one split: a row of `scores.csv`."""
 
     model: str
     split: int
@@ -55,17 +55,6 @@ class Score:
     @property
     def test_accuracy(self) -> float | None:
         return self.metrics.get("accuracy")
-
-    def to_row(self) -> dict[str, Any]:
-        """Return the row of `scores.csv`."""
-        row = {name: value for name, value in vars(self).items() if name != "metrics"}
-        return row | {result_key(name): self.metrics.get(name) for name in metrics_for("classes")}
-
-    @classmethod
-    def from_row(cls, row: dict[str, Any]) -> Self:
-        metrics = {name: row.get(result_key(name)) for name in metrics_for("classes")}
-        about = {field.name: row[field.name] for field in fields(cls) if field.name != "metrics"}
-        return cls(metrics={name: value for name, value in metrics.items() if value is not None}, **about)
 
 
 @dataclass(frozen=True)
@@ -121,6 +110,14 @@ class MethodRun:
         }
 
 
+def title(model: str) -> str:
+    """Return a method's name as people read it; a preset follows in brackets."""
+    name, _, preset = model.partition(":")
+    if name not in method_names():
+        return model
+    return method_title(name) + (f" ({preset})" if preset else "")
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """The scores of every method, and their differences to one of them."""
@@ -151,36 +148,32 @@ class Comparison:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per method: test accuracy, seconds, and the paired difference with its interval and p."""
+        columns = {"difference": "mean", "low": "low", "high": "high", "p": "p_holm"}
         rows = {}
         for run in self.runs:
-            found = self.difference(run.model)
-            about = {name: getattr(found, name, None) for name in ("mean", "low", "high", "p_holm")}
-            accuracy = {"accuracy": run.test_accuracy.mean, "std": run.test_accuracy.std}
-            rows[run.model] = accuracy | {
+            rows[run.model] = {
+                "accuracy": run.test_accuracy.mean,
+                "std": run.test_accuracy.std,
                 "seconds": run.seconds,
-                "difference": about["mean"],
-                "low": about["low"],
-                "high": about["high"],
-                "p": about["p_holm"],
+                **{name: getattr(self.difference(run.model), part, None) for name, part in columns.items()},
             }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
 
     def difference(self, model: str) -> PairedDifference | None:
-        return next((one for one in self.differences if one.model == model), None)
+        return next((pair for pair in self.differences if pair.model == model), None)
 
     @property
     def explanations(self) -> tuple[str, ...]:
         """What the columns of the table mean, in sentences."""
         several = self.splits != (PUBLIC,)
         pairs = "splits, each the mean of its seeds" if several else "seeds, for this split only"
-        against = method_title(self.against) if self.against in method_names() else self.against
         corrected = f"; Holm's correction for {len(self.differences)} comparisons" if len(self.differences) > 1 else ""
         sentences = [
             "±: sample standard deviation over runs.",
-            f"Difference from {against} in points: mean and interval (Student's t) over paired {pairs}.",
+            f"Difference from {title(self.against)} in points: mean and interval (Student's t) over paired {pairs}.",
             f"p: {TEST}{corrected}.",
         ]
-        fewest = min((one.units for one in self.differences), default=ENOUGH_PAIRS)
+        fewest = min((pair.units for pair in self.differences), default=ENOUGH_PAIRS)
         if 1 < fewest < ENOUGH_PAIRS:
             lowest = f"{2.0 ** (1 - fewest):g}"
             sentences.append(f"With {fewest} pairs p cannot fall below {lowest}: take more seeds or splits.")
@@ -203,7 +196,7 @@ class Comparison:
             "test": TEST,
             "correction": "Holm",
             "models": [run.to_dict() for run in self.runs],
-            "differences": [vars(one) for one in self.differences],
+            "differences": [vars(pair) for pair in self.differences],
         }
 
 
@@ -227,39 +220,30 @@ class MethodDone(NamedTuple):
     """A comparison has finished a method."""
 
     run: MethodRun
+    so_far: Comparison
 
 
 CompareEvent = MethodStarted | RunDone | MethodDone
 OnCompareEvent = Callable[[CompareEvent], None]
 
 
-def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> list[str]:
-    """Return the names in a comma-separated list of NAME or NAME:PRESET; raise an `InputError` for unknown ones."""
-    methods: list[str] = []
-    for word in (part.strip() for part in models.split(",")):
-        if not word:
-            raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
-        if word in methods:
-            raise InputError(f"--models {models}: {word} is named twice; name each method once.")
-        name, _, preset = word.partition(":")
-        settings_for(name, preset or None, dataset).override(changes)
-        methods.append(word)
-    return methods
+_DRAWN = {
+    "random": "random splits of the whole graph, not of its largest component: 20 nodes per class train, 500 validate, "
+    "the rest test",
+    "tenths": "random splits of the whole graph, not of its largest component: 10 % of each class train, 10 % "
+    "validate, 80 % test",
+    "blocked": "blocked splits of the whole graph: in the half nearest to a random node 10 % of all nodes train and "
+    "10 % validate, the other half tests",
+    "apart": "blocked splits of the whole graph: 10 % of all nodes train and 10 %, apart from these, validate in the "
+    "half nearest to a random node, the other half tests",
+}
 
 
 def describe_splits(splits: Sequence[SplitSpec], drawn: bool = False) -> str:
-    """Describe the splits in words; `drawn` is true if the graph had no split of its own."""
+    """Describe the splits in words; `drawn` is true if the graph has no split of its own."""
     if tuple(splits) == (PUBLIC,):
         return f"one split, {DRAWN_SPLIT}" if drawn else "the graph's own split"
-    whole = f"{len(splits)} random splits of the whole graph, not of its largest component"
-    if splits[0].kind == "blocked":
-        return (
-            f"{len(splits)} blocked splits of the whole graph: in the half nearest to a random node 10 % of all nodes "
-            "train and 10 % validate, the other half tests"
-        )
-    if splits[0].kind == "tenths":
-        return f"{whole}: 10 % of each class train, 10 % validate, 80 % test"
-    return f"{whole}: 20 nodes per class train, 500 validate, the rest test"
+    return f"{len(splits)} {_DRAWN[splits[0].kind]}"
 
 
 def compare(
@@ -271,12 +255,10 @@ def compare(
     dataset: str | None = None,
     changes: Mapping[str, Any] | None = None,
     splits: Sequence[SplitSpec] = (PUBLIC,),
-    drawn: bool = False,
     against: str | None = None,
     device: str = "auto",
     on_event: OnCompareEvent | None = None,
     command: str | None = None,
-    on_part: Callable[[Comparison], None] | None = None,
     engine: Engine | None = None,
 ) -> Comparison:
     """Run each method over the same splits and seeds. Ctrl-C keeps the methods that are finished, if there are any.
@@ -289,56 +271,69 @@ def compare(
         dataset, device: as in `fit`.
         changes: settings by name that differ from the chosen ones, for all methods.
         splits: by default the graph's own.
-        drawn: whether the split that is given was drawn from the labels.
         against: name of the method that the others are compared with; by default the first.
-        on_event: gets every step: see `events`.
+        on_event: gets every step.
         command: the command line, kept with the result.
-        on_part: gets the comparison so far after each method, before its event.
         engine: where the methods run; by default in processes of this machine.
     """
     check_classes(graph, "a comparison")
+    drawn = split is None and graph.split is None
     graph, split = in_canonical_order(graph, split)
-    emit, own = on_event or (lambda _: None), own_split(graph, split)
+    public = own_split(graph, split)
     against = against or next(iter(methods))
     if against not in methods:
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")
-    if len(own.test) == 0 and PUBLIC in splits:
+    if len(public.test) == 0 and PUBLIC in splits:
         raise InputError(f"{graph.name}'s split has no test nodes to compare on; take random splits.")
     trainer = Trainer(graph, "cpu")  # coarsens once for all methods
     if not isinstance(methods, Mapping):
         more: dict[str, Any] = {"dataset": dataset, "changes": changes, "coarsen": trainer.coarsen}
         named = {name: name.partition(":") for name in methods}  # NAME or NAME:PRESET
         methods = {
-            name: choose_settings(trainer.graph, own, model=model, preset=preset or None, **more).settings
+            name: choose_settings(trainer.graph, public, model=model, preset=preset or None, **more).settings
             for name, (model, _, preset) in named.items()
         }
     hierarchies = {name: trainer.hierarchy(settings) for name, settings in methods.items()}
-    bench = _Bench(graph, [spec.split(graph, own) for spec in splits], dict(methods), hierarchies)
+    bench = _Bench(graph, [spec.split(graph, public) for spec in splits], methods, hierarchies)
     for divided in bench.splits:
         divided.check(graph)
-    about = describe_splits(splits, drawn=drawn or (split is None and graph.split is None))
     runs: list[MethodRun] = []
 
     def comparison(interrupted: bool) -> Comparison:
         done = {run.model: run.by_pair for run in runs}
-        differences = compare_all(done, against) if against in done else ()
-        of = (graph.name, tuple(splits), tuple(seeds), against)
-        return Comparison(*of, tuple(runs), differences, interrupted, command, environment(), about)
+        return Comparison(
+            dataset=graph.name,
+            splits=tuple(splits),
+            seeds=tuple(seeds),
+            against=against,
+            runs=tuple(runs),
+            differences=compare_all(done, against) if against in done else (),
+            interrupted=interrupted,
+            command=command,
+            environment=environment(),
+            about=describe_splits(splits, drawn),
+        )
 
-    engine = engine or Engine()
-    together = [list(methods)] if engine.spreads else [[name] for name in methods]
+    emit, engine = on_event or (lambda _: None), engine or Engine()
     try:
-        for names in together:
-            for run in bench.run(names, engine, engine.device(device), seeds, emit):
+        for names in [list(methods)] if engine.spreads else [[name] for name in methods]:
+            for run in _method_runs(bench, names, engine, engine.device(device), seeds, emit):
                 runs.append(run)
-                if on_part:
-                    on_part(comparison(interrupted=len(runs) < len(methods)))
-                emit(MethodDone(run))
+                emit(MethodDone(run, comparison(interrupted=len(runs) < len(methods))))
     except KeyboardInterrupt:
         if not runs:
             raise
         return comparison(interrupted=True)
     return comparison(interrupted=False)
+
+
+class _Bench(NamedTuple):
+    """What the methods of a comparison share."""
+
+    graph: Graph
+    splits: list[Split]
+    methods: Mapping[str, Settings]
+    hierarchies: Mapping[str, Hierarchy | None]
 
 
 class _Unit(NamedTuple):
@@ -349,74 +344,63 @@ class _Unit(NamedTuple):
     seeds: tuple[int, ...]
 
 
-class _Done(NamedTuple):
+class _Result(NamedTuple):
     """The scores of a unit, and the training that they took."""
 
     scores: list[Score]
     seconds: float = 0.0
     epochs: int = 0
-    peak: Peak = Peak(None, None)
-    failure: str | None = None
-    """Why the unit gave no result."""
 
 
-@dataclass(frozen=True)
-class _Bench:
-    """State that the methods of a comparison share."""
-
-    graph: Graph
-    splits: list[Split]
-    methods: dict[str, Settings]
-    hierarchies: dict[str, Hierarchy | None]
-
-    def run(
-        self, names: list[str], engine: Engine, device: str, seeds: Sequence[int], emit: OnCompareEvent
-    ) -> Iterator[MethodRun]:
-        """Run methods in one pool; yield each when it and those before it are finished."""
-        apart = engine.spreads and device == "cpu"  # a GPU trains seeds side by side
-        groups = [(seed,) for seed in seeds] if apart else [tuple(seeds)]
-        units = [_Unit(name, split, group) for name in names for split in range(len(self.splits)) for group in groups]
-        requests = {n: unit_request(self.graph, self.methods[n], self.hierarchies[n], device) for n in names}
-        done: dict[int, _Done] = {}
-        told: set[RunDone] = set()
-        for name in names:
-            emit(MethodStarted(name, len(self.splits) * len(seeds)))
-        with engine.pool(_scoring, self, device) as pool:
-            for number, reply in pool.replies((unit, requests[unit.model]) for unit in units):
-                unit = units[number]
-                if reply.kind == "result":
-                    done[number] = reply.content._replace(peak=reply.peak)
-                elif reply.kind != "message":
-                    scores = [Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds]
-                    done[number] = _Done(scores, peak=reply.peak, failure=reply.content)
+def _method_runs(
+    bench: _Bench, names: list[str], engine: Engine, device: str, seeds: Sequence[int], emit: OnCompareEvent
+) -> Iterator[MethodRun]:
+    """Run methods in one pool; yield each when it and those before it are finished."""
+    apart = engine.spreads and device == "cpu"  # a GPU trains seeds side by side
+    groups = [(seed,) for seed in seeds] if apart else [tuple(seeds)]
+    units = [_Unit(name, split, group) for name in names for split in range(len(bench.splits)) for group in groups]
+    requests = {n: unit_request(bench.graph, bench.methods[n], bench.hierarchies[n], device) for n in names}
+    results: dict[int, tuple[_Result, Reply]] = {}
+    told: set[RunDone] = set()
+    for name in names:
+        emit(MethodStarted(name, len(bench.splits) * len(seeds)))
+    with engine.pool(_scoring, bench, device) as pool:
+        for number, reply in pool.replies((unit, requests[unit.model]) for unit in units):
+            unit, events = units[number], [reply.content]
+            if reply.kind != "message":
+                failed = [Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds]
+                result = reply.content if reply.kind == "result" else _Result(failed)
+                results[number] = result, reply
                 # a result repeats the runs that messages have reported, because those may be late
-                events = [reply.content]
-                if reply.kind != "message":
-                    events = [RunDone(unit.model, unit.split, one.seed, one.failure) for one in done[number].scores]
-                for event in events:
-                    if event not in told:
-                        told.add(event)
-                        emit(event)
-                while names and all(k in done for k, unit in enumerate(units) if unit.model == names[0]):
-                    name, names = names[0], names[1:]
-                    parts = [done[k] for k, unit in enumerate(units) if unit.model == name]
-                    residents = [part.peak.resident for part in parts if part.peak.resident is not None]
-                    gpus = [part.peak.gpu for part in parts if part.peak.gpu is not None]
-                    epochs = sum(part.epochs for part in parts)
-                    yield MethodRun(
-                        model=name,
-                        settings=self.methods[name],
-                        scores=tuple(score for part in parts for score in part.scores),
-                        peak=Peak(max(residents, default=None), max(gpus, default=None)),
-                        epoch_seconds=sum(part.seconds for part in parts) / epochs if epochs else None,
-                        failure=parts[0].failure if all(part.failure for part in parts) else None,
-                    )
+                events = [RunDone(unit.model, unit.split, score.seed, score.failure) for score in result.scores]
+            for event in events:
+                if event not in told:
+                    told.add(event)
+                    emit(event)
+            while names and all(k in results for k, unit in enumerate(units) if unit.model == names[0]):
+                name, names = names[0], names[1:]
+                parts = [results[k] for k, unit in enumerate(units) if unit.model == name]
+                epochs = sum(result.epochs for result, _ in parts)
+                failures = [reply.content for _, reply in parts if reply.kind != "result"]
+                yield MethodRun(
+                    model=name,
+                    settings=bench.methods[name],
+                    scores=tuple(score for result, _ in parts for score in result.scores),
+                    peak=Peak(
+                        max(
+                            (reply.peak.resident for _, reply in parts if reply.peak.resident is not None), default=None
+                        ),
+                        max((reply.peak.gpu for _, reply in parts if reply.peak.gpu is not None), default=None),
+                    ),
+                    epoch_seconds=sum(result.seconds for result, _ in parts) / epochs if epochs else None,
+                    failure=failures[0] if len(failures) == len(parts) else None,
+                )
 
 
 def _scoring(bench: _Bench, device: str) -> Work:
     """Prepare a worker; return what runs a unit."""
 
-    def run(send: Send, unit: _Unit) -> _Done:
+    def run(send: Send, unit: _Unit) -> _Result:
         def on_event(event: FitEvent) -> None:
             if isinstance(event, SeedDone):
                 send(RunDone(unit.model, unit.split, event.outcome.seed, event.outcome.failure))
@@ -436,7 +420,7 @@ def _scoring(bench: _Bench, device: str) -> Work:
             known = {name: value for name, values in metrics.items() if (value := values[number]) is not None}
             seen = (outcome.validation_accuracy, outcome.best_epoch, outcome.seconds, outcome.failure)
             scores.append(Score(unit.model, unit.split, outcome.seed, known, *seen))
-        return _Done(scores, seconds, epochs)
+        return _Result(scores, seconds, epochs)
 
     return run
 
@@ -445,7 +429,11 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
     """Write `comparison.json` with every setting and figure, and `scores.csv` with a row per model, split and seed."""
     with naming(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    rows = [score.to_row() for run in comparison.runs for score in run.scores]
+    columns = metrics_for("classes")
+    rows = []
+    for score in (score for run in comparison.runs for score in run.scores):
+        row = {name: value for name, value in vars(score).items() if name != "metrics"}
+        rows.append(row | {result_key(name): score.metrics.get(name) for name in columns})
     table = pd.DataFrame(rows, dtype=object)  # else a missing epoch would turn the others into floats
     with written_whole(folder / SCORES) as part:
         table.to_csv(part, index=False)
@@ -457,27 +445,31 @@ def read_comparison(folder: Path) -> Comparison:
     """Read the comparison that `write_comparison` wrote."""
     try:
         saved = json.loads((folder / COMPARISON).read_text(encoding="utf-8"))
-        scores = pd.read_csv(folder / SCORES, dtype={"model": str})
-        rows: list[dict[str, Any]] = scores.astype(object).where(scores.notna(), None).to_dict("records")  # type: ignore[assignment]
-        runs = tuple(
-            MethodRun(
-                model=about["model"],
-                settings=Settings.from_dict(about["settings"]),
-                scores=tuple(Score.from_row(row) for row in rows if row["model"] == about["model"]),
-                peak=Peak(about["peak_memory_bytes"], about["peak_gpu_memory_bytes"]),
-                epoch_seconds=about["seconds"]["epoch"],
-                failure=about["failure"],
-            )
-            for about in saved["models"]
-        )
-        for run, about in zip(runs, saved["models"], strict=True):
-            if len(run.scores) != about["runs"]:
-                raise ValueError(f"{SCORES} has {len(run.scores)} of {about['runs']} runs of {run.model}")
+        table = pd.read_csv(folder / SCORES, dtype={"model": str})
+        scores: dict[str, list[Score]] = {about["model"]: [] for about in saved["models"]}
+        for row in table.astype(object).where(table.notna(), None).to_dict("records"):
+            metrics = {name: row.get(result_key(name)) for name in metrics_for("classes")}
+            known = {name: value for name, value in metrics.items() if value is not None}
+            about = {part.name: row[part.name] for part in fields(Score) if part.name != "metrics"}
+            scores[row["model"]].append(Score(metrics=known, **about))
+        for about in saved["models"]:
+            if len(scores[about["model"]]) != about["runs"]:
+                raise ValueError(f"{SCORES} has not the {about['runs']} runs of {about['model']}")
         return Comparison(
             **{name: saved[name] for name in _SAVED_AS_IS},
             splits=parse_splits(saved["splits"]),
             seeds=tuple(saved["seeds"]),
-            runs=runs,
+            runs=tuple(
+                MethodRun(
+                    model=about["model"],
+                    settings=Settings.from_dict(about["settings"]),
+                    scores=tuple(scores[about["model"]]),
+                    peak=Peak(about["peak_memory_bytes"], about["peak_gpu_memory_bytes"]),
+                    epoch_seconds=about["seconds"]["epoch"],
+                    failure=about["failure"],
+                )
+                for about in saved["models"]
+            ),
             differences=tuple(PairedDifference(**difference) for difference in saved["differences"]),
             about=saved["splits_about"],
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hiergcn.comparison.compare import Comparison, MethodRun, read_comparison
+from hiergcn.comparison.compare import Comparison, MethodRun, read_comparison, title
 from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import PairedDifference, compare_all
 from hiergcn.files import write_text
@@ -18,7 +18,6 @@ from hiergcn.reports.headline import title_of
 from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND, method_colour
 from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
 from hiergcn.reports.template import mean_and_std, rendered, script, settings_rows
-from hiergcn.settings.registry import method_names, method_title
 
 MAX_DOTS = 200
 """Methods with more runs are drawn without a dot for each run."""
@@ -100,14 +99,6 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
     p = max((one.p_holm for one in level if one.p_holm is not None), default=None)
     sure = "" if p is None else f" (p up to {p:.2f})" if len(level) > 1 else f" (p = {p:.2f})"
     return "No clear winner", f"{highest}, but is not significantly better than {near}{more}{sure}."
-
-
-def title(model: str) -> str:
-    """Return a method's name as people read it; a preset follows in brackets."""
-    name, _, preset = model.partition(":")
-    if name not in method_names():
-        return model
-    return method_title(name) + (f" ({preset})" if preset else "")
 
 
 def _figure(run: MethodRun) -> str:

@@ -5,12 +5,12 @@ written to a journal file when it ends, so that a search can be resumed. Several
 with a shared folder, can work on the same search.
 """
 
-import hashlib
 import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,14 +22,15 @@ import pandas as pd
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
-from hiergcn.files import naming, written_whole
+from hiergcn.files import naming, write_text, written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import check_classes, fit, in_canonical_order, own_split
+from hiergcn.run.fit import check_classes, fit, graph_arrays, in_canonical_order, own_split
 from hiergcn.settings.fields import SCALINGS
-from hiergcn.settings.settings import GROUPS, Settings, method_for, settings_for
+from hiergcn.settings.settings import GROUPS, Settings, effective, method_for, settings_for
+from hiergcn.train.checkpoint import digest
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
+from hiergcn.workers.pool import Engine, Reply, Request, Send, Work
 
 if TYPE_CHECKING:
     import optuna
@@ -151,81 +152,74 @@ def tune(
     unseen.check(graph)
     where = engine or Engine(0 if workers in (None, 1) else workers)
     device = where.device(device)
-    here = device if engine is None else "cpu"
-    trainer = Trainer(graph, here)  # coarsens once: for the search space, the first trial's settings and all trials
+    trainer = Trainer(graph, device if engine is None else "cpu")  # coarsens once, for everything below
     base = settings or settings_for(model or method_for(None, dataset), None, dataset).override(changes)
     space = search_space(base, changes, trainer.coarsen)
     chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsen=trainer.coarsen)
     first = settings or chosen(model).settings
     deep = trainer.coarsen(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
+
+    def request(values: Mapping[str, Any]) -> Request:
+        return unit_request(trainer.graph, first.override(values), deep, device)
+
     optuna, interrupted = _optuna(), False
-    verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
+    running: deque[optuna.Trial] = deque()
+    replies: dict[int, Reply] = {}
+    with ExitStack() as stack:
+        stack.callback(optuna.logging.set_verbosity, optuna.logging.get_verbosity())
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        decisive = [first.to_dict(), list(seeds), sorted(space)]
+        nodes = np.concatenate([unseen.train, unseen.validation])
+        fingerprint = digest(decisive, *graph_arrays(graph), unseen.train, nodes, graph.truth[nodes])
         with naming(folder / JOURNAL):
-            study = _study(folder, _fingerprint(graph, unseen, first, seeds, space), first, space)
-        search = _Search(study, folder, space, lambda tried: unit_request(trainer.graph, tried, deep, device), first)
-        with where.pool(_fitting, graph, unseen, first, deep, tuple(seeds), device) as pool:
-            try:
-                for trial in search.run(pool, trials, workers or where.workers(search.request(first))):
+            study = _open_study(folder, fingerprint, first, space)
+        at_once = workers or where.workers(request({}))
+        pool = stack.enter_context(where.pool(_fitting, graph, unseen, first, deep, tuple(seeds), device))
+        try:
+            while (left := trials - len(_ended(study))) > 0:  # other processes may add to the study, too
+                while len(running) < min(at_once, left):
+                    with naming(folder / JOURNAL):
+                        trial, values = _propose(study, space)
+                    pool.start(trial.number, values, request(values))
+                    running.append(trial)
+                replies |= {number: reply for number, reply in pool.wait() if reply.kind != "message"}
+                while running and running[0].number in replies:  # recorded in their order
+                    trial = running.popleft()
+                    with naming(folder / JOURNAL):
+                        _record(study, trial, replies.pop(trial.number))
+                    ended = _ended(study)
+                    write_trials(ended, folder)
                     if on_event:
-                        on_event(trial)
-            except KeyboardInterrupt:
-                interrupted = True
+                        on_event(next(done for done in ended if done.number == trial.number))
+        except KeyboardInterrupt:
+            interrupted = True
         return Tuning(first, _ended(study), _importance(study), interrupted)
-    finally:
-        optuna.logging.set_verbosity(verbosity)
 
 
-@dataclass(frozen=True)
-class _Search:
-    """A study and the inputs of its trials."""
+def _propose(study: "optuna.Study", space: Space) -> tuple["optuna.Trial", dict[str, Any]]:
+    """Return a trial and its settings, which depend on its number and on the recorded trials alone."""
+    trial, values = study.ask(), dict[str, Any]()
+    study.sampler = _optuna().samplers.TPESampler(seed=trial.number)
+    for name, part in space.items():
+        if isinstance(part, tuple):
+            values[name] = trial.suggest_categorical(name, part)
+        elif isinstance(part.low, int) and isinstance(part.high, int):
+            values[name] = trial.suggest_int(name, part.low, part.high)
+        else:
+            values[name] = trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
+    return trial, values
 
-    study: "optuna.Study"
-    folder: Path
-    space: Space
-    request: Callable[[Settings], Request]
-    base: Settings
 
-    def run(self, pool: Pool, trials: int, at_once: int) -> Iterator[Trial]:
-        """Run trials until there are that many, and yield each when it and those before it have ended."""
-        running: deque[optuna.Trial] = deque()
-        replies: dict[int, Reply] = {}
-        while (left := trials - len(_ended(self.study))) > 0:  # other processes may add to the study, too
-            while len(running) < min(at_once, left):
-                running.append(self._start(pool))
-            replies |= {number: reply for number, reply in pool.wait() if reply.kind != "message"}
-            while running and running[0].number in replies:
-                trial = running.popleft()
-                reply = replies.pop(trial.number)
-                with naming(self.folder / JOURNAL):
-                    if reply.kind == "result":
-                        accuracy, loss, seconds = reply.content
-                        trial.set_user_attr("loss", loss)
-                        trial.set_user_attr("seconds", seconds)
-                        self.study.tell(trial, accuracy)
-                    else:  # other settings may work
-                        trial.set_user_attr("failure", f"{reply.content:.300}")
-                        self.study.tell(trial, state=_optuna().trial.TrialState.FAIL)
-                ended = _ended(self.study)
-                write_trials(ended, self.folder)
-                yield next(one for one in ended if one.number == trial.number)
-
-    def _start(self, pool: Pool) -> "optuna.Trial":
-        """Propose a trial and have it done. It depends on its number and on the recorded trials alone."""
-        values: dict[str, Any] = {}
-        with naming(self.folder / JOURNAL):
-            trial = self.study.ask()
-            self.study.sampler = _optuna().samplers.TPESampler(seed=trial.number)
-            for name, part in self.space.items():
-                if isinstance(part, tuple):
-                    values[name] = trial.suggest_categorical(name, part)
-                elif isinstance(part.low, int) and isinstance(part.high, int):
-                    values[name] = trial.suggest_int(name, part.low, part.high)
-                else:
-                    values[name] = trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
-        pool.start(trial.number, values, self.request(self.base.override(values)))
-        return trial
+def _record(study: "optuna.Study", trial: "optuna.Trial", reply: Reply) -> None:
+    """Write a result to the journal, or why there is none: other settings may work."""
+    if reply.kind == "result":
+        accuracy, loss, seconds = reply.content
+        trial.set_user_attr("loss", loss)
+        trial.set_user_attr("seconds", seconds)
+        study.tell(trial, accuracy)
+    else:
+        trial.set_user_attr("failure", f"{reply.content:.300}")
+        study.tell(trial, state=_optuna().trial.TrialState.FAIL)
 
 
 def _fitting(
@@ -249,7 +243,7 @@ def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable
 
     `coarsened(levels, config)` makes the graph's hierarchy, such as `Trainer.coarsen`.
     """
-    names = {name for group in GROUPS if not settings.without_effect(group) for name in vars(getattr(settings, group))}
+    names = effective(settings.method, settings.values())
     space = {name: part for name, part in SPACE.items() if name in names and name not in fixed}
     if "levels" in space:
         space["levels"] = Range(1, max(coarsened(MOST_LEVELS, settings.coarsen).depth, 1))
@@ -259,35 +253,26 @@ def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable
 
 
 def write_tuning(tuning: Tuning, folder: Path, command: str) -> None:
-    """Write `trials.csv` with every trial and `best.toml` with the best settings."""
+    """Write every trial to `trials.csv`, and the best settings to `best.toml`: a recipe with what is not by default."""
     write_trials(tuning.trials, folder)
-    about = f"Best of {len(tuning.trials)} trials by validation accuracy: {command}"
-    with written_whole(folder / "best.toml") as part:
-        part.write_text(recipe(tuning, about), encoding="utf-8")
-
-
-def write_trials(trials: Iterable[Trial], folder: Path) -> None:
-    """Write `trials.csv`."""
-    table = pd.DataFrame(
-        {"trial": one.number, "val_accuracy": one.accuracy, "val_loss": one.loss, "seconds": one.seconds}
-        | one.settings
-        | {"failure": one.failure}
-        for one in trials
-    )
-    with written_whole(folder / "trials.csv") as part:
-        table.to_csv(part, index=False)
-
-
-def recipe(tuning: Tuning, about: str) -> str:
-    """Return the best settings as a recipe file, with what differs from the defaults of each group."""
-    lines = [f"about = {json.dumps(about)}"]
+    lines = [f"about = {json.dumps(f'Best of {len(tuning.trials)} trials by validation accuracy: {command}')}"]
     for group in GROUPS:
         values = getattr(tuning.settings, group)
         default = vars(type(values)())
         changed = {name: value for name, value in vars(values).items() if value not in (None, default[name])}
         if changed:
             lines += ["", f"[{group}]", *(f"{name} = {json.dumps(value)}" for name, value in changed.items())]
-    return "\n".join(lines) + "\n"
+    write_text(folder / "best.toml", "\n".join(lines) + "\n")
+
+
+def write_trials(trials: Iterable[Trial], folder: Path) -> None:
+    """Write `trials.csv`."""
+    rows = []
+    for trial in trials:
+        figures = {"val_accuracy": trial.accuracy, "val_loss": trial.loss, "seconds": trial.seconds}
+        rows.append({"trial": trial.number, **figures, **trial.settings, "failure": trial.failure})
+    with written_whole(folder / "trials.csv") as part:
+        pd.DataFrame(rows).to_csv(part, index=False)
 
 
 def _optuna() -> Any:
@@ -298,12 +283,12 @@ def _optuna() -> Any:
     return optuna
 
 
-def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> Any:
-    """Open the study in the folder's journal, or begin a new one with the settings of `base`."""
+def _open_study(folder: Path, fingerprint: str, first: Settings, space: Space) -> "optuna.Study":
+    """Open the study in the folder's journal, or begin a new one with the settings `first`."""
     optuna = _optuna()
     folder.mkdir(parents=True, exist_ok=True)
     journal = optuna.storages.journal.JournalFileBackend(str(folder / JOURNAL))
-    study: Any = optuna.create_study(
+    study: optuna.Study = optuna.create_study(
         storage=optuna.storages.JournalStorage(journal), study_name="hiergcn", direction="maximize",
         load_if_exists=True, sampler=optuna.samplers.TPESampler(seed=0),
     )  # fmt: skip
@@ -313,24 +298,15 @@ def _study(folder: Path, fingerprint: str, base: Settings, space: Space) -> Any:
         )
     study.set_user_attr("fingerprint", fingerprint)
     if not _ended(study) and not study.get_trials(states=(optuna.trial.TrialState.WAITING,)):
-        values = {name: value for name, value in base.values().items() if name in space}
-        for name, part in space.items():  # a value that the search could not propose is left to it
-            number = values[name] if isinstance(values[name], int | float) else math.nan
-            if not (values[name] in part if isinstance(part, tuple) else part.low <= number <= part.high):
-                del values[name]
-        study.enqueue_trial(values)
+
+        def can_propose(part: Range | tuple[Any, ...], value: Any) -> bool:
+            if isinstance(part, tuple):
+                return value in part
+            return isinstance(value, int | float) and part.low <= value <= part.high
+
+        values = first.values()
+        study.enqueue_trial({name: values[name] for name, part in space.items() if can_propose(part, values[name])})
     return study
-
-
-def _fingerprint(graph: Graph, split: Split, base: Settings, seeds: Sequence[int], space: Space) -> str:
-    """Return a digest of everything that decides the result of a trial."""
-    digest = hashlib.sha256(json.dumps([base.to_dict(), list(seeds), sorted(space)], default=str).encode())
-    X = graph.features
-    arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, split.train, split.validation]
-    arrays += [] if X is None else [X] if isinstance(X, np.ndarray) else [X.indptr, X.indices, X.data]
-    for array in (*arrays, graph.truth[split.train], graph.truth[split.validation]):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 def _ended(study: "optuna.Study") -> tuple[Trial, ...]:

@@ -147,13 +147,17 @@ def fit(
     return _finished(answer, trainer, split, coverage, doubts, advise, order)
 
 
+def graph_arrays(graph: Graph) -> list[np.ndarray]:
+    """Return the arrays of edges and features, which tell whether a graph is the same."""
+    A, X = graph.adjacency, graph.features
+    features = [] if X is None else [X] if isinstance(X, np.ndarray) else [X.indptr, X.indices, X.data]
+    return [A.indptr, A.indices, A.data, *features]
+
+
 def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoint:
     """Return the checkpoint of runs on a graph, written to a folder at an interval of seconds."""
-    arrays = [graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data, graph.labels, graph.targets]
-    features = graph.features
-    if features is not None:
-        arrays += [features] if isinstance(features, np.ndarray) else [features.indptr, features.indices, features.data]
-    run = {"graph": digest(*arrays), "version of torch": torch.__version__, "version of hiergcn": __version__}
+    of_graph = digest(*graph_arrays(graph), graph.labels, graph.targets)
+    run = {"graph": of_graph, "version of torch": torch.__version__, "version of hiergcn": __version__}
     return Checkpoint(folder, run, every)
 
 

@@ -68,31 +68,15 @@ class Setting(NamedTuple):
     """A field of a dataclass of settings."""
 
     name: str
-    kind: Any
-    """int, float, str, bool, a Literal, one of these with `Limits`, or one of these or None."""
     default: Any
     about: str
+    type: type[Any]
+    """int, float, bool or str."""
+    limits: Limits
+    is_optional: bool = False
+    """Whether it may be None."""
     group: str = ""
     """model, train or coarsen."""
-
-    @property
-    def is_optional(self) -> bool:
-        """Whether it may be None."""
-        return types.NoneType in _alternatives(self.kind)
-
-    @property
-    def limits(self) -> Limits:
-        """The values that it takes."""
-        kind = next(part for part in _alternatives(self.kind) if part is not types.NoneType)
-        if get_origin(kind) is Annotated:
-            limits: Limits = kind.__metadata__[0]
-        elif get_origin(kind) is Literal:
-            *others, last = choices = get_args(kind)
-            limits = Limits(choices.__contains__, f"{', '.join(map(str, others))} or {last}")
-        else:
-            words = {bool: "true or false", int: "a whole number", float: "a number", str: "a name"}[kind]
-            limits = Limits((lambda value: isinstance(value, bool)) if kind is bool else lambda _: True, words)
-        return limits
 
     @property
     def values(self) -> str:
@@ -106,25 +90,28 @@ class Setting(NamedTuple):
 
     def parsed(self, given: Any) -> Any:
         """Return a value of the right type; text is parsed, so that `--set hidden=64` works. Refuse other values."""
-        kind = next(part for part in _alternatives(self.kind) if part is not types.NoneType)
-        kind, value = get_args(kind)[0] if get_origin(kind) is Annotated else kind, given
-        if isinstance(given, str) and self.is_optional and given.lower() in ("none", "null"):
-            value = None
-        elif isinstance(given, str) and kind is bool:
-            words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            value = words.get(given.lower(), given)
-        elif isinstance(given, str) and kind in (int, float):
-            try:
-                value = kind(given)
-            except ValueError:
-                word = "a whole number" if kind is int else "a number"
-                raise InputError(f"{self.name} is {given!r}; give {word}.") from None
+        value = given
+        if isinstance(given, str):
+            word = given.lower()
+            if self.is_optional and word in ("none", "null"):
+                value = None
+            elif self.type is bool:
+                value = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(word, given)
+            elif self.type in (int, float):
+                try:
+                    value = self.type(given)
+                except ValueError:
+                    raise InputError(f"{self.name} is {given!r}; give {_ANY[self.type].words}.") from None
         self.check(value)
         return value
 
 
-def _alternatives(kind: Any) -> tuple[Any, ...]:
-    return get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+_ANY = {
+    bool: Limits(lambda value: isinstance(value, bool), "true or false"),
+    int: Limits(lambda _: True, "a whole number"),
+    float: Limits(lambda _: True, "a number"),
+    str: Limits(lambda _: True, "a name"),
+}
 
 
 class CheckedConfig:
@@ -134,21 +121,35 @@ class CheckedConfig:
     """Settings of older runs, with the value that changes nothing."""
 
     def __post_init__(self) -> None:
-        own: Any = type(self)
-        for name, known in settings_of(own).items():
-            known.check(getattr(self, name))
+        config: Any = type(self)
+        for name, setting in settings_of(config).items():
+            setting.check(getattr(self, name))
 
 
 @cache
 def settings_of(config: type[Any]) -> dict[str, Setting]:
-    """Return the fields of a dataclass of settings, by name. A field with another default keeps its base's meaning."""
-    kinds, meanings = get_type_hints(config, include_extras=True), dict[str, str]()
+    """Return the fields of a dataclass of settings, by name. A field with another default keeps its base's meaning.
+
+    A field is an int, float, str, bool or Literal, one of these with `Limits`, or one of all these or None.
+    """
+    meanings = dict[str, str]()
     for base in reversed(config.__mro__):
-        own = getattr(base, "__dataclass_fields__", {})
-        meanings |= {name: one.metadata["about"] for name, one in own.items() if one.metadata}
-    return {
-        one.name: Setting(one.name, kinds[one.name], one.default, meanings.get(one.name, "")) for one in fields(config)
-    }
+        declared = getattr(base, "__dataclass_fields__", {})
+        meanings |= {name: part.metadata["about"] for name, part in declared.items() if part.metadata}
+    kinds, settings = get_type_hints(config, include_extras=True), {}
+    for part in fields(config):
+        kind = kinds[part.name]
+        kind, *others = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
+        if get_origin(kind) is Annotated:
+            of_type, limits = get_args(kind)
+        elif get_origin(kind) is Literal:
+            *choices, last = get_args(kind)
+            of_type, limits = str, Limits((*choices, last).__contains__, f"{', '.join(map(str, choices))} or {last}")
+        else:
+            of_type, limits = kind, _ANY[kind]
+        about, is_optional = meanings.get(part.name, ""), types.NoneType in others
+        settings[part.name] = Setting(part.name, part.default, about, of_type, limits, is_optional)
+    return settings
 
 
 @dataclass(frozen=True)
@@ -275,30 +276,25 @@ class Strategy(Protocol):
 
 S = TypeVar("S", bound=Strategy)
 
-_STRATEGIES: dict[str, Strategy] = {}
-_HOME = "hiergcn.coarsening"  # registers ours when it is imported, which settings alone do not need
+STRATEGIES: dict[str, Strategy] = {}
+"""Those registered so far. `hiergcn.coarsening` registers ours when it is imported."""
 
 
 def register_strategy(name: str) -> Callable[[S], S]:
     """Decorate a strategy to register it as `CoarsenConfig(strategy=name)`, in saved hierarchies too."""
 
     def register(strategy: S) -> S:
-        if _STRATEGIES.setdefault(name, strategy) is not strategy:
+        if STRATEGIES.setdefault(name, strategy) is not strategy:
             raise InputError(f"A grouping strategy named {name!r} exists already; choose another name.")
         return strategy
 
     return register
 
 
-def registered_strategies() -> list[Strategy]:
-    """Return the strategies that were registered so far."""
-    return list(_STRATEGIES.values())
-
-
 def strategy_names() -> tuple[str, ...]:
     """Return the names of the registered strategies, in alphabetical order."""
-    import_module(_HOME)
-    return tuple(sorted(_STRATEGIES))
+    import_module("hiergcn.coarsening")
+    return tuple(sorted(STRATEGIES))
 
 
 def find_strategy(strategy: str | Strategy) -> Strategy:
@@ -307,17 +303,15 @@ def find_strategy(strategy: str | Strategy) -> Strategy:
         return strategy
     if strategy not in strategy_names():
         raise InputError(f"There is no grouping strategy {strategy!r}; choose one of {', '.join(strategy_names())}.")
-    return _STRATEGIES[strategy]
+    return STRATEGIES[strategy]
 
 
 def strategy_name(strategy: str | Strategy) -> str:
     """Return the name to save: as registered, else the function's own."""
     if isinstance(strategy, str):
         return strategy
-    for name, known in _STRATEGIES.items():
-        if known is strategy:
-            return name
-    return str(getattr(strategy, "__name__", type(strategy).__name__))
+    names = (name for name, known in STRATEGIES.items() if known is strategy)
+    return next(names, str(getattr(strategy, "__name__", type(strategy).__name__)))
 
 
 @dataclass(frozen=True)

@@ -226,32 +226,20 @@ _FROM_EDGES: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class LabelPropagationConfig(MethodConfig):
+class LabelOnlyConfig(MethodConfig):
+    """There are no settings."""
+
+    closed_form: ClassVar[bool] = True
+    predicts_numbers: ClassVar[bool] = True
+    label_only: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class LabelPropagationConfig(LabelOnlyConfig):
     """The settings."""
 
-    closed_form: ClassVar[bool] = True
-    predicts_numbers: ClassVar[bool] = True
-    label_only: ClassVar[bool] = True
     alpha: TrueShare = setting(0.9, "Share α that a node takes from its neighbours in each step.")
     steps: Count = setting(50, "Steps of the iteration.")
-
-
-@dataclass(frozen=True)
-class HarmonicConfig(MethodConfig):
-    """There are no settings."""
-
-    closed_form: ClassVar[bool] = True
-    predicts_numbers: ClassVar[bool] = True
-    label_only: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class ConstantConfig(MethodConfig):
-    """There are no settings."""
-
-    closed_form: ClassVar[bool] = True
-    predicts_numbers: ClassVar[bool] = True
-    label_only: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -353,7 +341,7 @@ register_method(
 )
 register_method(
     "harmonic",
-    HarmonicConfig,
+    LabelOnlyConfig,
     "hiergcn.model.baselines.label_propagation:HarmonicMethod",
     title="harmonic function",
     about="Every node is the mean of its neighbours, without features (Zhu et al., 2003).",
@@ -362,7 +350,7 @@ register_method(
 )
 register_method(
     "constant",
-    ConstantConfig,
+    LabelOnlyConfig,
     "hiergcn.model.baselines.label_propagation:ConstantMethod",
     title="constant",
     about="The mean number, or the shares of the classes: a floor for all others.",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hiergcn.errors import InputError
-from hiergcn.plugins import EXPERIMENTS, plugins
+from hiergcn.plugins import plugins
 
 
 class EpochPrice(NamedTuple):
@@ -60,7 +60,6 @@ class MethodInfo:
 
 
 _METHODS: dict[str, MethodInfo] = {}
-_EXPERIMENTS = ("graph-unet", "dgcn", "planetoid-t", "planetoid-i", "deepwalk", "hgcn-exchange")  # of the experiments
 
 
 def register_method(
@@ -92,12 +91,13 @@ def method_info(name: str) -> MethodInfo:
     """Return what is known of a method."""
     if name not in _METHODS:
         _load_all()
-    if name in _EXPERIMENTS and name not in _METHODS:
-        raise InputError(f"The model {name} {EXPERIMENTS}")
     if name not in _METHODS:
         near = get_close_matches(name, _METHODS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; choose one of {', '.join(_METHODS)}."
-        raise InputError(f"There is no model named {name!r}{hint}")
+        more = (
+            "" if plugins("methods") else " More come with hiergcn-experiments: in a clone, pip install ./experiments."
+        )
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(_METHODS)}.{more}"
+        raise InputError(f"There is no model named {name!r}; {hint}")
     return _METHODS[name]
 
 
@@ -132,8 +132,8 @@ def method_class(name: str) -> type[Any]:
 
 def outside_methods() -> list[MethodInfo]:
     """Return the methods that were registered by their classes, outside of this package. Worker processes need them."""
-    given = (info for info in _METHODS.values() if not isinstance(info.config, str))
-    return [info for info in given if info.config.__module__ != "hiergcn.settings.methods"]
+    ours = "hiergcn.settings.methods"
+    return [info for info in _METHODS.values() if getattr(info.config, "__module__", ours) != ours]
 
 
 def keep_methods(methods: Sequence[MethodInfo]) -> None:

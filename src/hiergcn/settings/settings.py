@@ -118,10 +118,6 @@ class Settings:
         """Return those of the changes that the method has and that matter to it."""
         return effective(self.method, changes)
 
-    def without_effect(self, group: str) -> str | None:
-        """Return why the settings of a group do not matter to the method; None if they do."""
-        return without_effect(self.method, group)
-
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -189,6 +185,20 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
     return settings
 
 
+def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) -> list[str]:
+    """Return the names in a comma-separated list of NAME or NAME:PRESET; raise an `InputError` for unknown ones."""
+    methods: list[str] = []
+    for word in (part.strip() for part in models.split(",")):
+        if not word:
+            raise InputError(f"--models {models}: give names with commas between them, e.g. gcn,hgcn.")
+        if word in methods:
+            raise InputError(f"--models {models}: {word} is named twice; name each method once.")
+        name, _, preset = word.partition(":")
+        settings_for(name, preset or None, dataset).override(changes)
+        methods.append(word)
+    return methods
+
+
 @cache
 def method_settings(method: str) -> dict[str, Setting]:
     """Return the settings of a method in all groups, by name, with the defaults of their classes."""
@@ -245,7 +255,7 @@ def _hint(method: str, name: str, known: Collection[str]) -> str:
     """Return the end of a sentence about an unknown setting: the model that has it, or the nearest name."""
     near = get_close_matches(name, known, n=1)
     sibling = method_info(method).sibling
-    if sibling and method_settings(sibling).get(name, Setting("", None, None, "")).group == "model":
+    if sibling and name in method_settings(sibling) and method_settings(sibling)[name].group == "model":
         alike = [other for other in sorted(known) if other.endswith(f"_{name}")] or near  # dropout: input_dropout
         nearest = f", or set {' or '.join(alike)}" if alike else ""
         return f", but {sibling} has: choose that model{nearest}."

@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Literal, NamedTuple, Self
 
 from hiergcn.errors import HierGCNError, InputError
-from hiergcn.settings.fields import registered_strategies
+from hiergcn.settings.fields import STRATEGIES
 from hiergcn.settings.registry import keep_methods, outside_methods
 from hiergcn.workers.machine import Peak, peak_memory
 
@@ -265,7 +265,7 @@ def _script_hidden(make: Any) -> Iterator[None]:
     Python would import the script in every process: without `if __name__ == "__main__"` it would start from the top.
     """
     classes = (part for info in outside_methods() for part in (info.config, info.method))
-    registered = (*registered_strategies(), *classes)
+    registered = (*STRATEGIES.values(), *classes)
     needed = "__main__" in {getattr(part, "__module__", None) for part in (make.func, *make.args, *registered)}
     script = vars(sys.modules["__main__"])
     hidden: dict[str, Any] = {name: script[name] for name in ("__spec__", "__file__") if name in script and not needed}

@@ -12,14 +12,14 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.label_propagation import Harmonic, HarmonicMethod
 from hiergcn.model.method import Labelled
 from hiergcn.run.fit import fit
-from hiergcn.settings.methods import HarmonicConfig
+from hiergcn.settings.methods import LabelOnlyConfig
 
 CPU = torch.device("cpu")
 NONE = np.empty(0, dtype=np.int64)
 
 
 def taught(adjacency: sp.csr_array, nodes: list[int], classes: list[int], n_classes: int) -> Harmonic:
-    method = HarmonicMethod(HarmonicConfig())
+    method = HarmonicMethod(LabelOnlyConfig())
     prepared = method.prepare(Task(adjacency, None, n_classes, NONE, NONE, NONE, NONE), None, CPU)
     model: Harmonic = method.build(prepared, n_classes, torch.Generator())
     labelled = Labelled(torch.tensor(nodes), torch.tensor(classes))
@@ -28,7 +28,7 @@ def taught(adjacency: sp.csr_array, nodes: list[int], classes: list[int], n_clas
 
 
 def test_before_it_learns_all_classes_are_equal() -> None:
-    method = HarmonicMethod(HarmonicConfig())
+    method = HarmonicMethod(LabelOnlyConfig())
     prepared = method.prepare(Task(sp.csr_array(np.ones((3, 3))), None, 4, NONE, NONE, NONE, NONE), None, CPU)
     model = method.build(prepared, 4, torch.Generator())
     torch.testing.assert_close(torch.softmax(model(prepared.features), dim=1), torch.full((3, 4), 0.25))

@@ -21,7 +21,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel, nothing_known
 from hiergcn.model.method import Features, Labelled, Prepared
 from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
-from hiergcn.settings.methods import ConstantConfig, HarmonicConfig, LabelPropagationConfig
+from hiergcn.settings.methods import LabelOnlyConfig, LabelPropagationConfig
 
 _FLOOR = 1e-12  # of a score, whose logarithm is the logit
 
@@ -92,7 +92,7 @@ class Harmonic(LabelModel):
     shares: Tensor  # (n, classes)
 
     def __init__(
-        self, diffusion: Diffusion, n_features: int, n_classes: int, config: HarmonicConfig, generator: torch.Generator
+        self, diffusion: Diffusion, n_features: int, n_classes: int, config: LabelOnlyConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.diffusion = diffusion
@@ -130,7 +130,7 @@ class Constant(LabelModel):
     shares: Tensor  # (1, classes)
 
     def __init__(
-        self, n_nodes: int, n_features: int, n_classes: int, config: ConstantConfig, generator: torch.Generator
+        self, n_nodes: int, n_features: int, n_classes: int, config: LabelOnlyConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
         self.register_buffer("shares", torch.zeros(1, n_classes, device=generator.device))
