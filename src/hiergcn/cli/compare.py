@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from hiergcn.comparison.compare import CompareEvent, Comparison
     from hiergcn.comparison.tune import Trial
 
-CHART, PAGE = "comparison.svg", "comparison.html"
-
 
 @options.command(
     *("target", "labels"),
@@ -58,7 +56,6 @@ def compare(
     out: Path | None = None,
 ) -> None:
     """Compare methods over the same splits and seeds."""
-    from hiergcn.graph.split import parse_splits
     from hiergcn.run.out_folder import check_free
     from hiergcn.run.source import Source
     from hiergcn.settings.settings import method_for, parse_methods
@@ -68,13 +65,15 @@ def compare(
     if out is not None:
         check_free(out)  # before any work is done
 
+    from hiergcn.graph.split import parse_splits  # imports NumPy
+
     specs = parse_splits(splits)
     read = options.read_labelled(source)
 
     from hiergcn.cli.progress import Progress
     from hiergcn.comparison.compare import COMPARISON, SCORES, MethodDone, describe_splits, write_comparison
     from hiergcn.comparison.compare import compare as run_compare
-    from hiergcn.comparison.comparison_page import comparison_figure, write_comparison_page
+    from hiergcn.comparison.comparison_page import write_comparison_page
     from hiergcn.run.out_folder import write_or_rescue
 
     folder = options.out_folder(context, out, Path("runs") / f"{source.name}-compare")
@@ -86,7 +85,6 @@ def compare(
 
     def write(folder: Path) -> None:
         write_comparison(comparison, folder)
-        comparison_figure(comparison).save(folder / CHART)
         write_comparison_page(folder)
 
     def on_event(event: "CompareEvent") -> None:
@@ -118,8 +116,7 @@ def compare(
     _print_comparison(screen, comparison)
     place, problem = write_or_rescue(write, folder)
     screen.print(f"\nFigures: {place / COMPARISON}, {place / SCORES}", soft_wrap=True)
-    screen.print(f"Chart:   {place / CHART}", soft_wrap=True)
-    screen.print(f"Page:    {place / PAGE}", soft_wrap=True)
+    screen.print(f"Page:    {place / 'comparison.html'}", soft_wrap=True)
     if problem is not None:
         raise UnwritableError(f"{problem} The comparison is in {place}.")
     if comparison.interrupted:
