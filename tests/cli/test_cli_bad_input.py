@@ -51,7 +51,7 @@ def check(outcome: Outcome, *expected: str) -> None:
         (("datasets", "get", "corra"), "did you mean 'cora'?"),
         (("predict", "."), "config.json is missing"),
         (("predict", "nowhere", "--out", "no/folder/p.csv"), "no folder"),
-        (("explain", ".", "--node", "a", "--out", "nodes.csv"), "exists already"),
+        (("explain", "nowhere", "--node", "a", "--out", "nodes.csv"), "exists already"),
         (("report", "nowhere"), "nowhere"),
         (("report", "."), "config.json is missing"),
         (("fit", "\x1b[2J\nedges"), "no dataset and no file"),  # nothing that could steer the terminal: one line

@@ -26,7 +26,7 @@ WRONG = {
     "predict nowhere": "There is no folder nowhere; name one that `hiergcn fit` wrote.",
     "settings foo": "There is no model named 'foo'",
     "fit": "hiergcn fit needs DATA; see hiergcn fit --help.",
-    "explain .": "hiergcn explain needs --node; see hiergcn explain --help.",
+    "explain run": "hiergcn explain needs --node; see hiergcn explain --help.",
     "fit cora --modle gcn": "hiergcn fit has no option --modle; did you mean --model?",
     "fti cora": "There is no command 'fti'; did you mean 'fit'?",
     "fit cora --seeds 0": "--seeds must be a whole number of at least 1; see hiergcn fit --help.",

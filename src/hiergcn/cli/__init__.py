@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from hiergcn.cli import options as options
+from hiergcn.cli.progress import Progress as Progress
 from hiergcn.cli.terminal import (
     MOST_LETTERS,
     Command,
@@ -32,10 +34,6 @@ from hiergcn.cli.terminal import (
 from hiergcn.errors import HierGCNError, InputError, MissingPackageError
 from hiergcn.plugins import EXPERIMENTS, plugins
 from hiergcn.version import __version__
-
-if TYPE_CHECKING:
-    from hiergcn.cli import options as options
-    from hiergcn.cli.progress import Progress as Progress
 
 __all__ = ["Progress", "add_command", "console", "duration", "main", "options", "print_table", "printable", "shell"]
 """For commands of other packages."""
@@ -59,12 +57,6 @@ _MODULES = {  # of the others it has the name of the command
 }
 _OF_EXPERIMENTS = ("reproduce",)
 _ADDED: dict[str, Callable[..., Any]] = {}
-
-
-def __getattr__(name: str) -> Any:
-    if name != "Progress":
-        raise AttributeError(f"module 'hiergcn.cli' has no attribute {name!r}")
-    return import_module("hiergcn.cli.progress").Progress  # imports rich
 
 
 def add_command(name: str, function: Callable[..., Any]) -> None:

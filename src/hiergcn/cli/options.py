@@ -65,11 +65,10 @@ def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str
     return [(f"{name}=", setting.about) for name, setting in known.items() if name.startswith(incomplete)]
 
 
-def check_device(name: str) -> str:
+def check_device(name: str) -> None:
     """Refuse the name of a device that cannot exist, before torch is imported."""
     if name not in (AUTO, "cpu", "cuda") and not name.startswith("cuda:"):
         raise InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
-    return name
 
 
 def check_target(out: Path | None) -> Path | None:
@@ -81,11 +80,10 @@ def check_target(out: Path | None) -> Path | None:
     return out
 
 
-def check_run(run: Path) -> Path:
+def check_run(run: Path) -> None:
     """Refuse what cannot be a run folder, before anything heavy is imported."""
     if not run.is_dir():
         raise InputError(f"There is no folder {run}; name one that `hiergcn fit` wrote.")
-    return run
 
 
 def _in_panel(title: str | None) -> Callable[..., Any]:
@@ -101,8 +99,8 @@ option, in_files, in_method = _in_panel(None), _in_panel("Your files"), _in_pane
 in_running, in_results = _in_panel("Running"), _in_panel("Results")
 
 
-def argument(about: str, complete: Callable[..., Any] | None = None, check: Callable[..., Any] | None = None) -> Any:
-    return typer.Argument(help=about, autocompletion=complete, callback=check)
+def argument(about: str, complete: Callable[..., Any] | None = None) -> Any:
+    return typer.Argument(help=about, autocompletion=complete)
 
 
 _FILES = {
@@ -132,7 +130,7 @@ _FILES = {
 _REPEATED = ("drop", "unknown", "labels")
 
 SHARED = {
-    "run": argument("A folder that `hiergcn fit` wrote.", check=check_run),
+    "run": argument("A folder that `hiergcn fit` wrote."),
     "model": in_method(
         "NAME",
         f"auto, {', '.join(method_names())}; `hiergcn models` explains them. [default: for your own files auto, which "
@@ -145,7 +143,7 @@ SHARED = {
         "--set",
         autocompletion=complete_setting,
     ),
-    "device": in_running("NAME", "auto, cpu, cuda or cuda:N.", callback=check_device),
+    "device": in_running("NAME", "auto, cpu, cuda or cuda:N."),
     "workers": in_running("N", "Processes that share the seeds on a CPU. [default: one per core]", min=1),
     "engine": in_running(
         "NAME",
@@ -157,6 +155,7 @@ SHARED = {
         None, "Put an apostrophe before text that a spreadsheet would run as a formula.", "--spreadsheet-safe"
     ),
 }
+_CHECKS: dict[str, Callable[[Any], None]] = {"run": check_run, "device": check_device}
 OUT_TABLE = in_results("FILE", "A CSV to write. [default: standard output]", callback=check_target)
 
 Command = Callable[..., None]
@@ -170,26 +169,26 @@ def command(*left_out: str, **own: Any) -> Callable[[Command], Command]:
     known = _FILES | SHARED | own
     selecting = [name for name in _FILES if name not in left_out]
 
-    def option_of(name: str, kind: Any, default: Any) -> Parameter:
+    def described(name: str, kind: Any, default: Any) -> Parameter:
         return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, known[name]])
 
     def decorate(function: Command) -> Command:
-        shown: list[Parameter] = []
-        for name, parameter in signature(function).parameters.items():
+        wanted, shown = signature(function).parameters, list[Parameter]()
+        for name, parameter in wanted.items():
             if name == "files":
-                shown += [
-                    option_of("data", str, Parameter.empty)
-                    if each == "data"
-                    else option_of(each, list[str] | None if each in _REPEATED else str | None, None)
-                    for each in selecting
-                ]
+                shown.append(described("data", str, Parameter.empty))
+                for each in selecting[1:]:
+                    shown.append(described(each, list[str] | None if each in _REPEATED else str | None, None))
             elif name in known:
-                shown.append(option_of(name, parameter.annotation, parameter.default))
+                shown.append(described(name, parameter.annotation, parameter.default))
             else:  # the context
                 shown.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
 
         def run(**given: Any) -> None:
-            if "files" in signature(function).parameters:
+            for name, check in _CHECKS.items():
+                if name in given:
+                    check(given[name])
+            if "files" in wanted:
                 chosen = {name: given.pop(name) for name in selecting}
                 given["files"] = {name: value for name, value in chosen.items() if value is not None}
             function(**given)

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn
-from rich.progress import Progress as Bars
-
 from hiergcn.cli.terminal import console, duration, percent, printable
 from hiergcn.train import events
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
     from hiergcn.workers.pool import Engine
 
 GIGABYTE = 1e9
@@ -28,15 +28,19 @@ class Progress:
     work is done by an engine that has one.
     """
 
-    def __init__(self, out: Console, engine: "Engine | None" = None) -> None:
+    def __init__(self, out: "Console", engine: "Engine | None" = None) -> None:
         self.out = out
         self.engine = engine
         if engine is not None:
             engine.on_note = self.note
             self.note(f"{engine.status()}.")
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[text]}"))
-        self.bars = Bars(*columns, console=out, transient=True, expand=True) if out.is_terminal else None
+        self.bars: Bars | None = None
         self.task: TaskID | None = None
+        if out.is_terminal:
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("{task.fields[text]}"))
+            self.bars = Progress(*columns, console=out, transient=True, expand=True)
         self.total = self.done = 0.0
         self.began = self.spoke = time.monotonic()
 
@@ -110,7 +114,6 @@ class FitProgress:
         self.progress, self.seeds, self.on_settings, self.numbers = progress, seeds, on_settings, numbers
         self.epochs, self.finished = 1, 0
         self.running: dict[int, int] = {}  # seed: epoch; worker processes train several at once
-        self.accuracies: list[float] = []
         self.candidates: dict[str, None] = {}  # of the automatic choice, which are running
         self.chooses = False
 
@@ -124,8 +127,7 @@ class FitProgress:
                 self.progress.start(f"trying {', '.join(self.candidates)}", 0)
             case events.CandidateDone(name, accuracy, left_out):
                 self.candidates.pop(name, None)
-                found = left_out if accuracy is None else f"validation {self._score(accuracy)}"
-                self.progress.note(f"{name}: {found}")
+                self.progress.note(f"{name}: {left_out if accuracy is None else f'validation {self._score(accuracy)}'}")
             case events.EpochDone(seed, epoch, best) if self.chooses:
                 self.progress.advance(epoch, f"seed {seed}: epoch {epoch}, best validation {self._score(best)}")
             case events.SeedDone() if self.chooses:
@@ -148,15 +150,11 @@ class FitProgress:
             case events.SeedDone(outcome):
                 self.finished += 1
                 self.running.pop(outcome.seed, None)
-                result = f"failed: it {outcome.failure}"
-                if outcome.failure is None:
-                    self.accuracies.append(outcome.validation_accuracy or 0.0)
-                    result = f"validation {self._score(outcome.validation_accuracy)} at epoch {outcome.best_epoch}"
+                result = f"validation {self._score(outcome.validation_accuracy)} at epoch {outcome.best_epoch}"
+                result = result if outcome.failure is None else f"failed: it {outcome.failure}"
                 self.progress.done = self._epochs_done  # for the time left
-                left = self.progress.left()
-                count = f"{self.finished} of {self.seeds} done" + (f", {left}" if left else "")
-                mean = f", mean validation {self._score(self.mean)}" if self.accuracies else ""
-                text = f"{self.finished} of {self.seeds} seeds{mean}"
+                count = ", ".join(filter(None, (f"{self.finished} of {self.seeds} done", self.progress.left())))
+                text = f"{self.finished} of {self.seeds} seeds"
                 self.progress.advance(self._epochs_done, text, line=f"seed {outcome.seed}: {result} ({count})")
             case events.BaselineStarted(model):
                 self.progress.start(f"{model} on the same split", 0, line=f"Fitting {model} on the same split")
@@ -164,11 +162,6 @@ class FitProgress:
     def _score(self, value: float | None) -> str:
         """Format a validation score: accuracy, or 1 minus the squared error of standardised numbers."""
         return f"score {value:.3f}" if self.numbers and value is not None else f"{percent(value)} %"
-
-    @property
-    def mean(self) -> float | None:
-        """Mean validation accuracy of the finished seeds."""
-        return sum(self.accuracies) / len(self.accuracies) if self.accuracies else None
 
     @property
     def _epochs_done(self) -> int:

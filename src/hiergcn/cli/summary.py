@@ -1,15 +1,14 @@
 """The results of a fit, as `hiergcn fit` prints them: the values of its page, in a terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from hiergcn.choose.search import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration, describe_intervals, describe_sets
-from hiergcn.evaluate.metrics import METRICS, Metric, PartReport, Summary
+from hiergcn.evaluate.metrics import METRICS, Metric, Summary
 from hiergcn.reports.headline import doubt_caution, headline
 from hiergcn.reports.leaderboard import Board, Row, board_of
 from hiergcn.run.run import Run
@@ -28,55 +27,99 @@ SHOWN_NAMES = 4
 
 def print_summary(out: Console, run: Run, folder: Path | None, asked: int) -> None:
     """Print every figure of a run; `asked` is the number of seeds that the user wanted."""
+    board, count = board_of(run.scores), len(run.seeds)
+    seeds = f"{count} seed" + ("s" if count > 1 else "")
+    name = printable(run.scores["dataset"])
     out.print()
-    board = board_of(run.scores)
     if board.metric == "r2":
-        _print_numbers(out, run, board)
+        name = f"{printable(run.scores['target'])} of {name}"
+        _print_numbers(out, run, board, f"{run.settings.method} for {name}, {seeds}", f"Chosen for {name}")
     else:
-        _print_classes(out, run, board)
+        how = f"{run.settings.method} on {name}, preset {run.settings.preset}, {seeds}"
+        _print_classes(out, run, board, how, f"Chosen for {name}")
     _print_end(out, run, board, folder, asked)
 
 
-def _print_classes(out: Console, run: Run, board: Board) -> None:
+def _print_classes(out: Console, run: Run, board: Board, how: str, chosen: str) -> None:
     """Print the accuracy of the answer and of each seed, the levels, each class, and the other methods."""
-    metrics = run.scores
-    _print_accuracy(out, run, board)
+    metrics, test, validation = run.scores, run.test, run.validation
+    delivered = [("predictions, test", percent(metrics["delivered_accuracy"]), "", "", "")] if test else []
+    delivered.append(("predictions, validation", percent(metrics["delivered_val_accuracy"]), "", "", ""))
+    accuracy = METRICS["accuracy"]
+    each = [("each seed, test", *_figures(test.accuracy, accuracy))] if test else []
+    each.append(("each seed, validation", *_figures(validation.accuracy, accuracy)))
+    each = each if len(run.seeds) > 1 or not board.automatic else []  # would repeat the delivered ones
+    rows = each + delivered if run.claim is not None else delivered + each  # the paper reports means over seeds
+    rows += [
+        (f"{board.on}, {metric.description}", *_figures((test or validation)[name], metric))
+        for name, metric in board.metrics.items()
+        if name != board.metric
+    ]
+    if run.claim is not None:
+        rows.append(("the paper's claim", percent(run.claim), "", "", ""))
+        if test and test.accuracy.mean is not None:
+            rows.append(("test minus claim", f"{100 * (test.accuracy.mean - run.claim):+.1f}", "", "", ""))
+    columns: tuple[str, ...] = ("accuracy in %", "mean", "spread", "lowest", "highest")
+    print_table(out, columns, rows, title=chosen if board.automatic else how)
+    if len(run.members) > 1:
+        models = f"The predictions are the mean of {len(run.members)} models."
+        out.print(f"{models} Spread: sample standard deviation over seeds.")
+    what = "methods and epochs" if board.automatic else "the epoch"
+    _print_verdict(out, run, f"There are no test labels. Validation also chose {what}, so its accuracy is optimistic.")
+    warn_of_few_tests(out, metrics["split"]["test"])
     if not board.automatic:  # else seeds are of the first candidate alone
-        seeds = []
-        tests = run.test.accuracy.per_seed if run.test else (None,) * len(run.outcomes)
-        for outcome, test in zip(run.outcomes, tests, strict=True):
+        tests = test.accuracy.per_seed if test else (None,) * len(run.outcomes)
+        lines = []
+        for outcome, tested in zip(run.outcomes, tests, strict=True):
             epoch = "-" if outcome.best_epoch is None else str(outcome.best_epoch)
-            accuracies = percent(test), percent(outcome.validation_accuracy)
-            seeds.append((str(outcome.seed), *accuracies, epoch, f"{outcome.seconds:.1f}"))
+            accuracies = percent(tested), percent(outcome.validation_accuracy)
+            lines.append((str(outcome.seed), *accuracies, epoch, f"{outcome.seconds:.1f}"))
         out.print()
-        print_table(out, ("seed", "test %", "validation %", "best epoch", "seconds"), seeds, title="Seeds", words=())
+        print_table(out, ("seed", "test %", "validation %", "best epoch", "seconds"), lines, title="Seeds", words=())
         for seed, failure in metrics["failed_seeds"].items():
             out.print(f"Seed {seed} failed: it {printable(failure)}.", style="yellow")
     if run.hierarchy is not None and any(member.settings.model.uses_hierarchy for member in run.members):
-        rows = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(run.hierarchy.levels)]
+        sizes = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(run.hierarchy.levels)]
         out.print()
-        print_table(out, ("level", "nodes", "edges"), rows, title="Hierarchy", words=())
-    out.print()
+        print_table(out, ("level", "nodes", "edges"), sizes, title="Hierarchy", words=())
+    cells = []
+    for row in metrics["per_class"]["classes"]:  # a class without a node has no precision and no recall
+        scores = (percent(row[figure] if row["support"] else None) for figure in ("precision", "recall", "f1"))
+        cells.append((row["name"], *scores, f"{row['support']:,}"))
     columns, title = ("class", "precision %", "recall %", "F1 %", "nodes"), f"Classes, on {board.on} nodes"
-    scores = [
-        # a class without a node has no precision and no recall
-        (row["name"], *(percent(row[name] if row["support"] else None) for name in ("precision", "recall", "f1")))
-        for row in metrics["per_class"]["classes"]
-    ]
-    nodes = [f"{row['support']:,}" for row in metrics["per_class"]["classes"]]
-    cells = [(*row, count) for row, count in zip(scores, nodes, strict=True)]
+    out.print()
     print_table(out, columns, cells, title=title, letters=40, most=SHOWN_CLASSES, what="classes in metrics.json")
     out.print()
     _print_methods(out, run, board)
     out.print(describe_calibration(metrics["calibration"]))
-    sets = metrics["prediction_sets"]
-    if sets is not None:
+    if (sets := metrics["prediction_sets"]) is not None:
         out.print(describe_sets(sets), style="yellow" if sets["threshold"] is None else None)
     if run.doubtful is not None and len(run.doubtful):
         number, (dropped, caution) = len(run.doubtful), doubt_caution(run)
         left_out = f"; {dropped:,} of them did not train" if dropped else ""
         what, them = ("1 label looks", "it") if number == 1 else (f"{number:,} labels look", "them")
         out.print(f"{what} doubtful: other labels contradict {them}{left_out}.{caution}")
+
+
+def _print_numbers(out: Console, run: Run, board: Board, how: str, chosen: str) -> None:
+    """Print the scores of the answer and of each seed, and the other methods beside them."""
+    parts = ("test", "validation") if run.test else ("validation",)
+    reports = {f"predictions, {part}": getattr(board.ours, part) for part in parts}
+    if len(run.seeds) > 1:
+        reports |= {f"single seeds, {part}": getattr(run, part) for part in parts}
+    rows = []
+    for what, report in reports.items():
+        means = {name: report[name].mean if name in report else None for name in board.metrics}
+        rows.append((what, *(board.shown(mean, name) for name, mean in means.items())))
+    headings = (metric.heading for metric in board.metrics.values())
+    print_table(out, ("", *headings), rows, title=chosen if board.automatic else how)
+    short = [f"{metric.short}: {metric.description}." for metric in board.metrics.values() if metric.short]
+    out.print(" ".join(["R² is 1 for perfect predictions, 0 for the mean.", *short]))
+    _print_verdict(out, run, "There are no test values. Validation also chose the epoch, so its scores are optimistic.")
+    out.print()
+    _print_methods(out, run, board)
+    if (intervals := run.scores["prediction_intervals"]) is not None:
+        out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
 
 
 def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked: int) -> None:
@@ -112,37 +155,6 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
         sentences = [top.meaning, *(sentence for sentence in top.sentences if sentence != run.verdict)]
         line = f"{top.title}: {top.figure}. {' '.join(sentences)}"
     out.print(f"\n{printable(line)}", style="bold", soft_wrap=True)
-
-
-def _print_accuracy(out: Console, run: Run, board: Board) -> None:
-    count, metrics, test, validation = len(run.seeds), run.scores, run.test, run.validation
-    seeds = f"{count} seed" + ("s" if count > 1 else "")
-    name = printable(metrics["dataset"])
-    how = f"{run.settings.method} on {name}, preset {run.settings.preset}, {seeds}"
-    delivered = [("predictions, test", percent(metrics["delivered_accuracy"]), "", "", "")] if test else []
-    delivered.append(("predictions, validation", percent(metrics["delivered_val_accuracy"]), "", "", ""))
-    accuracy = METRICS["accuracy"]
-    each = [("each seed, test", *_figures(test.accuracy, accuracy))] if test else []
-    each.append(("each seed, validation", *_figures(validation.accuracy, accuracy)))
-    each = each if count > 1 or not board.automatic else []  # would repeat the delivered ones
-    rows = each + delivered if run.claim is not None else delivered + each  # the paper reports means over seeds
-    rows += [
-        (f"{board.on}, {metric.description}", *_figures((test or validation)[name], metric))
-        for name, metric in board.metrics.items()
-        if name != board.metric
-    ]
-    if run.claim is not None:
-        rows.append(("the paper's claim", percent(run.claim), "", "", ""))
-        if test and test.accuracy.mean is not None:
-            rows.append(("test minus claim", f"{100 * (test.accuracy.mean - run.claim):+.1f}", "", "", ""))
-    title = f"Chosen for {name}" if board.automatic else how
-    print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
-    if len(run.members) > 1:
-        models = f"The predictions are the mean of {len(run.members)} models."
-        out.print(f"{models} Spread: sample standard deviation over seeds.")
-    what = "methods and epochs" if board.automatic else "the epoch"
-    _print_verdict(out, run, f"There are no test labels. Validation also chose {what}, so its accuracy is optimistic.")
-    warn_of_few_tests(out, metrics["split"]["test"])
 
 
 def _print_verdict(out: Console, run: Run, without_test: str) -> None:
@@ -207,29 +219,3 @@ def _verdict(own: str, ours: Summary, other: str, theirs: Summary) -> str:
     small = abs(points) < 100 * max(ours.std or 0.0, theirs.std or 0.0)
     caution = " That is less than the spread over seeds, so it says little." if small else ""
     return f"{own} is {abs(points):.1f} points {side} {other}, the best of the others.{caution}"
-
-
-def _print_numbers(out: Console, run: Run, board: Board) -> None:
-    """Print the scores of the answer and of each seed, and the other methods beside them."""
-    count, metrics = len(run.seeds), run.scores
-    seeds = f"{count} seed" + ("s" if count > 1 else "")
-    of = f"{printable(metrics['target'])} of {printable(metrics['dataset'])}"
-    title = f"Chosen for {of}" if board.automatic else f"{run.settings.method} for {of}, {seeds}"
-    parts = [part for part in ("test", "validation") if part == "validation" or run.test]
-
-    def means(report: PartReport) -> list[str]:
-        return [board.shown(report[name].mean if name in report else None, name) for name in board.metrics]
-
-    rows = [(f"predictions, {part}", *means(getattr(board.ours, part))) for part in parts]
-    if count > 1:
-        rows += [(f"single seeds, {part}", *means(getattr(run, part))) for part in parts]
-    print_table(out, ("", *(metric.heading for metric in board.metrics.values())), rows, title=title)
-    short = [f"{metric.short}: {metric.description}." for metric in board.metrics.values() if metric.short]
-    out.print(" ".join(["R² is 1 for perfect predictions, 0 for the mean.", *short]))
-    optimistic = "There are no test values. Validation also chose the epoch, so its scores are optimistic."
-    _print_verdict(out, run, optimistic)
-    out.print()
-    _print_methods(out, run, board)
-    intervals: Mapping[str, Any] | None = metrics["prediction_intervals"]
-    if intervals is not None:
-        out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
