@@ -277,7 +277,8 @@ class Strategy(Protocol):
 S = TypeVar("S", bound=Strategy)
 
 STRATEGIES: dict[str, Strategy] = {}
-"""Those registered so far. `hiergcn.coarsening` registers ours when it is imported."""
+"""Those registered so far."""
+_HOME = "hiergcn.coarsening"  # registers ours when it is imported, which settings alone do not need
 
 
 def register_strategy(name: str) -> Callable[[S], S]:
@@ -293,7 +294,7 @@ def register_strategy(name: str) -> Callable[[S], S]:
 
 def strategy_names() -> tuple[str, ...]:
     """Return the names of the registered strategies, in alphabetical order."""
-    import_module("hiergcn.coarsening")
+    import_module(_HOME)
     return tuple(sorted(STRATEGIES))
 
 
