@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from hiergcn.comparison.splits import Drawn, SplitSpec
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
-from hiergcn.graph.split import Drawn, SplitSpec
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.trainer import Trainer
 

@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from hiergcn import InputError
-from hiergcn.graph import PUBLIC, SplitSpec
-from hiergcn.research import GROUPS, Settings, settings_for
+from hiergcn.research import GROUPS, PUBLIC, Settings, SplitSpec, settings_for
 from hiergcn_experiments.store import Record, identity
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import torch
 
 from hiergcn import Split
 from hiergcn.datasets import Dataset, load_dataset
-from hiergcn.graph import SplitSpec
 from hiergcn.research import (
     Engine,
     Pool,
@@ -22,6 +21,7 @@ from hiergcn.research import (
     Request,
     Send,
     Settings,
+    SplitSpec,
     Trainer,
     Work,
     build_method,

@@ -124,7 +124,7 @@ def compare(
         settings: settings of every method.
     """
     from hiergcn.comparison.compare import compare as run_compare
-    from hiergcn.graph.split import parse_splits
+    from hiergcn.comparison.splits import parse_splits
     from hiergcn.settings.settings import parse_methods
     from hiergcn.workers.pool import open_engine
 

@@ -9,6 +9,7 @@ from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
 from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
+from hiergcn.comparison.splits import PUBLIC, Drawn, SplitSpec, drawn_splits, few_labels
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import Summary, evaluate_sets, evaluate_test, metrics_for, result_key
 from hiergcn.evaluate.paired import (
@@ -38,8 +39,9 @@ from hiergcn.workers.machine import choose_device, cores, environment, peak_memo
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
 
-__all__ = ["DEPTH", "GROUPS", "TEST"]
+__all__ = ["DEPTH", "GROUPS", "PUBLIC", "TEST"]
 __all__ += ["Axis", "Diffusion", "Engine", "Entry", "Figure", "PairedDifference", "Panel", "Pool", "Reply"]
+__all__ += ["Drawn", "SplitSpec", "drawn_splits", "few_labels"]
 __all__ += ["Request", "Run", "Scores", "Send", "Settings", "Summary", "TrainConfig", "Trainer", "Work"]
 __all__ += ["averaged", "axes", "build_method", "candidate_title", "choose_device", "comparable_features"]
 __all__ += ["config_class", "cores"]

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsening import contraction, matching
+from hiergcn.coarsening import matching
 from hiergcn.coarsening.contraction import contract
 from hiergcn.coarsening.matching import match_most_similar
 from hiergcn.compiled.csr import Rows, matrix_of, rows_of
@@ -41,10 +41,9 @@ def test_counts_are_summed_exactly_in_single_precision(n: int, n_coarse: int, de
 
 @pytest.mark.parametrize("divisor", [1, 8])
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_rows_made_in_many_turns(monkeypatch: pytest.MonkeyPatch, threads: int, divisor: int) -> None:
+def test_rows_made_by_several_threads(monkeypatch: pytest.MonkeyPatch, threads: int, divisor: int) -> None:
     monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", threads)
     monkeypatch.setattr("hiergcn.compiled.jit.SMALL", 0)
-    monkeypatch.setattr(contraction, "PART", 300)
     adjacency, group = sp.csr_array(whole_graph(200, 0.1, seed=0) / divisor), grouping(200, 90, seed=1)
     made = matrix_of(contract(rows_of(adjacency), group, 90))
     assert np.array_equal(made.toarray(), product(adjacency, group))

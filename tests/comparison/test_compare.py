@@ -22,12 +22,12 @@ from hiergcn.comparison.compare import (
     read_comparison,
     write_comparison,
 )
+from hiergcn.comparison.splits import PUBLIC, drawn_splits, parse_splits
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.evaluate.paired import signed_rank_p
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PUBLIC, drawn_splits, parse_splits
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.workers.pool import Engine

@@ -2,8 +2,8 @@
 
 import pytest
 
+from hiergcn.comparison.splits import drawn_splits, few_labels
 from hiergcn.errors import InputError
-from hiergcn.graph.split import drawn_splits, few_labels
 from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Scope, Variant
 from hiergcn_experiments.paper.experiments import CITATION, FULL, QUICK, Scale, paper_experiments, plus_experiments
 from hiergcn_experiments.studies import named_experiments

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from made_up import TINY, records_of
 
+from hiergcn.comparison.splits import PUBLIC, SplitSpec
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Split
-from hiergcn.graph.split import PUBLIC, SplitSpec
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn_experiments import store as store_module
 from hiergcn_experiments.experiment import Measurement, Training

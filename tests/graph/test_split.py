@@ -10,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 
-from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import SplitSpec, few_labels, parse_splits, splits_text
 
 
 def test_parts_are_sorted_int64_and_read_only() -> None:
@@ -150,12 +148,6 @@ def test_further_labels_move_few_nodes() -> None:
     assert np.array_equal(np.sort(order[shuffled.test]), after.test)
 
 
-@pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1", "blocked", "few:2"])
-def test_bad_splits_are_refused(text: str) -> None:
-    with pytest.raises(InputError, match=r"give public, or random:N"):
-        parse_splits(text)
-
-
 def grid(width: int, height: int, labels: Any = None) -> Graph:
     """Streets on squared paper; nodes are numbered along the rows."""
     node = np.arange(width * height).reshape(height, width)
@@ -215,59 +207,6 @@ class TestBlocked:
                 Split.blocked(graph)
 
 
-class TestSplitSpec:
-    cora = load_dataset("cora")
-
-    def test_few_labels_are_drawn_from_the_training_set_and_nested(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        five, ten = (few_labels(count, 3, small_validation=False)[2].split(graph, own) for count in (5, 10))
-        assert set(five.train) < set(ten.train) < set(own.train)
-        assert np.bincount(graph.truth[five.train]).tolist() == [5] * 7
-        assert np.array_equal(five.validation, own.validation)
-        assert np.array_equal(five.test, own.test)
-        other = few_labels(5, 3, small_validation=False)[1].split(graph, own)
-        assert set(other.train) != set(five.train)
-
-    def test_a_small_validation_set_has_as_many_of_each_class(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        small = few_labels(5, 1, small_validation=True)[0].split(graph, own)
-        assert np.bincount(graph.truth[small.validation]).tolist() == [5] * 7
-        assert set(small.validation) < set(own.validation)
-        assert np.array_equal(small.test, own.test)
-
-    def test_tenths_and_blocked_splits_by_name(self) -> None:
-        graph, own = self.cora.graph, self.cora.split
-        tenths, blocked = (parse_splits(text) for text in ("tenths:2", "blocked:2"))
-        assert [spec.name for spec in (*tenths, *blocked)] == ["tenths-0", "tenths-1", "blocked-0", "blocked-1"]
-        first, second = (spec.split(graph, own) for spec in tenths)
-        assert first.train.size == pytest.approx(271, abs=9)
-        assert first.validation.size == pytest.approx(271, abs=3)
-        assert set(first.train) != set(second.train)
-        for k, spec in enumerate(blocked):
-            assert np.array_equal(spec.split(graph, own).test, Split.blocked(graph, seed=k).test)
-
-    def test_blocked_splits_without_a_class_are_skipped(self) -> None:
-        """A path whose last quarter is a class of its own: a start in the first half never trains on it."""
-        graph = grid(1, 80, (np.arange(80) >= 60).astype(np.int64))
-        whole = [seed for seed in range(30) if np.unique(graph.truth[Split.blocked(graph, seed=seed).train]).size == 2]
-        assert whole[:3] != [0, 1, 2]
-        for seed, spec in zip(whole, parse_splits("blocked:3"), strict=False):
-            assert np.array_equal(spec.split(graph, self.cora.split).train, Split.blocked(graph, seed=seed).train)
-
-    @pytest.mark.parametrize("text", ["public", "random:3", "tenths:1", "blocked:12"])
-    def test_splits_have_one_text(self, text: str) -> None:
-        assert splits_text(parse_splits(text)) == text
-
-    def test_too_few_nodes_to_draw_from_is_said(self) -> None:
-        with pytest.raises(InputError, match="20 labelled nodes, too few for 21"):
-            SplitSpec("few", 0, 21).split(self.cora.graph, self.cora.split)
-
-    def test_names_are_those_of_stored_results(self) -> None:
-        few = few_labels(5, 1, small_validation=True)[0], few_labels(10, 2, small_validation=False)[1]
-        names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"), *few)]
-        assert names == ["public", "random-0", "random-1", "few-5-draw-0-small", "few-10-draw-1"]
-
-
 def test_calibration_takes_half_of_many_validation_nodes() -> None:
     labels = np.repeat([0, 1], 60)
     split = Split(np.arange(55, 65), np.arange(20, 50), np.arange(70, 90))
@@ -295,14 +234,15 @@ def test_few_labels_are_not_spent_on_calibration() -> None:
 
 def test_validation_apart_keeps_test_nodes_and_sizes() -> None:
     graph = grid(40, 20)
-    blocked = SplitSpec("blocked", 0).split(graph, Split.blocked(graph))
-    apart = SplitSpec("apart", 0).split(graph, blocked)
+    blocked = Split.blocked(graph)
+    apart = blocked.apart(graph)
     np.testing.assert_array_equal(apart.test, blocked.test)
     assert (apart.train.size, apart.validation.size) == (blocked.train.size, blocked.validation.size)
-    np.testing.assert_array_equal(
-        np.union1d(apart.train, apart.validation), np.union1d(blocked.train, blocked.validation)
+    both = np.union1d(apart.train, apart.validation)
+    np.testing.assert_array_equal(both, np.union1d(blocked.train, blocked.validation))
+    assert set(graph.truth[apart.train]) == set(graph.truth[both])
+    apart_hops, among_hops = (
+        dijkstra(graph.adjacency, unweighted=True, indices=one.train, min_only=True)[one.validation].mean()
+        for one in (apart, blocked)
     )
-    assert set(graph.truth[apart.train]) == set(graph.truth[np.concatenate([apart.train, apart.validation])])
-    hops = dijkstra(graph.adjacency, unweighted=True, indices=apart.train, min_only=True)
-    among = dijkstra(graph.adjacency, unweighted=True, indices=blocked.train, min_only=True)
-    assert hops[apart.validation].mean() > 2 * among[blocked.validation].mean()
+    assert apart_hops > 2 * among_hops

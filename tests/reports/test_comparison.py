@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hiergcn.comparison.compare import Comparison, MethodRun, Score, write_comparison
 from hiergcn.comparison.comparison_page import verdict, write_comparison_page
+from hiergcn.comparison.splits import PUBLIC
 from hiergcn.evaluate.paired import compare_all
-from hiergcn.graph.split import PUBLIC
 from hiergcn.settings.settings import settings_for
 from hiergcn.workers.machine import Peak, environment
 

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hiergcn.graph import drawn_splits, few_labels
-from hiergcn.research import method_title
+from hiergcn.research import drawn_splits, few_labels, method_title
 from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Measurement, Variant
 from hiergcn_experiments.page import packaged
 

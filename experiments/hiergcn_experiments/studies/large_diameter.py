@@ -21,10 +21,12 @@ from scipy.sparse.csgraph import dijkstra
 from hiergcn import Graph
 from hiergcn.datasets import load_dataset
 from hiergcn.extend import NodeModel
-from hiergcn.graph import Drawn, SplitSpec, drawn_splits
 from hiergcn.research import (
+    Drawn,
     Settings,
+    SplitSpec,
     Trainer,
+    drawn_splits,
     evaluate_test,
     method_title,
     peak_memory,

@@ -65,7 +65,7 @@ def compare(
     if out is not None:
         check_free(out)  # before any work is done
 
-    from hiergcn.graph.split import parse_splits  # imports NumPy
+    from hiergcn.comparison.splits import parse_splits  # imports NumPy
 
     specs = parse_splits(splits)
     read = options.read_labelled(source)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from hiergcn.coarsening.contraction import group_members
 from hiergcn.coarsening.equivalence import equivalence_classes, equivalence_groups, neighbour_hashes
-from hiergcn.coarsening.matching import UNBOUNDED, match_most_similar, visiting_order, weight_bound
+from hiergcn.coarsening.matching import UNBOUNDED, match_most_similar, visiting_order
 from hiergcn.compiled.csr import Bools, Int32s, Int64s, frozen, rows_of
 from hiergcn.compiled.jit import kernel, mix
 from hiergcn.settings.fields import CoarsenConfig, register_strategy
@@ -52,7 +52,7 @@ def group_random(
     order = rng.permutation(rows.n)
     draw = rng.integers(2**63, dtype=np.uint64)
     head = np.full(rows.n, -1, dtype=np.int32)
-    _match_random(rows.indptr, rows.indices, order, draw, node_weight, weight_bound(config.max_node_weight), head)
+    _match_random(rows.indptr, rows.indices, order, draw, node_weight, config.max_node_weight or UNBOUNDED, head)
     return head
 
 
@@ -67,7 +67,7 @@ def group_two_hop(
     sharing a neighbour that has few means more.
     """
     rows = rows_of(adjacency)
-    limit = weight_bound(config.max_node_weight)
+    limit = config.max_node_weight or UNBOUNDED
     head = group_heavy_edge(adjacency, node_weight, config, rng)
     free = _alone(head)
     hashes = neighbour_hashes(rows, loops_are_neighbours=False)
@@ -99,7 +99,7 @@ def _match_random(
         row_draw = mix(draw ^ np.uint64(j))
         for p in range(indptr[j], indptr[j + 1]):
             k = indices[p]
-            if k == j or head[k] >= 0 or (limit < UNBOUNDED and node_weight[j] + node_weight[k] > limit):
+            if k == j or head[k] >= 0 or node_weight[j] + node_weight[k] > limit:
                 continue
             drawn = mix(row_draw ^ np.uint64(k))
             if best < 0 or drawn > best_draw:
@@ -120,7 +120,7 @@ def _pair_listed(
             k = indices[p]
             if not free[k] or (k == i and not loops):
                 continue
-            if waiting >= 0 and (limit == UNBOUNDED or weight[k] + weight[waiting] <= limit):
+            if waiting >= 0 and weight[k] + weight[waiting] <= limit:
                 head[k] = waiting
                 free[k] = free[waiting] = False
                 waiting = -1

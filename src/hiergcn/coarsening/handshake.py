@@ -17,7 +17,7 @@ ascending order. Two nodes choose the same one with a probability of |N_i ∩ N_
 import numpy as np
 import scipy.sparse as sp
 
-from hiergcn.coarsening.matching import UNBOUNDED, weight_bound
+from hiergcn.coarsening.matching import UNBOUNDED
 from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows, rows_of
 from hiergcn.compiled.jit import even_ranges, kernel, run_over
 from hiergcn.settings.fields import CoarsenConfig, register_strategy
@@ -33,24 +33,26 @@ def group_handshake(
     """Pair nodes that choose each other, then those left over that choose the same neighbour."""
     rows = rows_of(adjacency)
     scale = (node_weight if config.similarity == "node_weight" else adjacency.sum(axis=1)).astype(np.float64)
-    limit = weight_bound(config.max_node_weight)
-    head = np.arange(rows.n, dtype=np.int32)
+    limit = config.max_node_weight or UNBOUNDED
+    nodes = np.arange(rows.n, dtype=np.int32)
+    head = nodes.copy()
     free = np.ones(rows.n, dtype=np.bool_)
     choice = np.zeros(rows.n, dtype=np.int32)  # -1 for nodes that can choose nobody any more
     ranges = even_ranges(rows.indptr)
     for _round in range(ROUNDS):
         run_over(ranges, lambda low, high: _choose(rows, scale, node_weight, limit, free, low, high, choice))
-        if not _shake(choice, free, head):
+        mutual = nodes[(choice > nodes) & (choice[choice] == nodes)]
+        head[choice[mutual]] = mutual
+        free[mutual] = free[choice[mutual]] = False
+        if not mutual.size:
             break
     run_over(ranges, lambda low, high: _choose_hub(rows, free, low, high, choice))
-    nodes = np.flatnonzero(choice >= 0)  # of those that chose the same, the first two are a pair, the next two, ...
-    nodes = nodes[np.argsort(choice[nodes], kind="stable")]
-    chosen = choice[nodes]
-    first = np.searchsorted(chosen, chosen)  # where the list of each neighbour begins
-    odd = np.flatnonzero((np.arange(len(nodes)) - first) % 2)
-    one, other = nodes[odd - 1], nodes[odd]
-    light = node_weight[one] + node_weight[other] <= limit
-    head[other[light]] = one[light]
+    left = np.flatnonzero(choice >= 0)  # of those that chose the same, the first two are a pair, the next two, ...
+    left = left[np.argsort(choice[left], kind="stable")]
+    first = np.searchsorted(choice[left], choice[left])  # where the list of each neighbour begins
+    odd = np.flatnonzero((np.arange(len(left)) - first) % 2)
+    odd = odd[node_weight[left[odd - 1]] + node_weight[left[odd]] <= limit]
+    head[left[odd]] = left[odd - 1]
     return head
 
 
@@ -77,7 +79,7 @@ def _choose(
         best, best_similarity = -1, -1.0
         for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
             k = np.uint32(indices[p])
-            if not free[k] or k == j or (limit < UNBOUNDED and weight[j] + weight[k] > limit):
+            if not free[k] or k == j or weight[j] + weight[k] > limit:
                 continue
             w = np.float64(data[p])
             tie = 1.0 + np.float64(hash32(np.uint64(j) + np.uint64(k))) / 1099511627776.0
@@ -85,19 +87,6 @@ def _choose(
             if similarity > best_similarity or (similarity == best_similarity and k < best):
                 best, best_similarity = int(k), similarity
         choice[j] = best
-
-
-@kernel
-def _shake(choice: Int32s, free: np.ndarray, head: Int32s) -> int:
-    """Pair the nodes that chose each other and return how many pairs there are."""
-    pairs = 0
-    for j in range(len(choice)):
-        k = choice[j]
-        if k > j and choice[k] == j:
-            head[k] = j
-            free[j] = free[k] = False
-            pairs += 1
-    return pairs
 
 
 @kernel

@@ -34,11 +34,6 @@ class Nodes(NamedTuple):
     limit: int  # of the weight of a pair
 
 
-def weight_bound(max_node_weight: int | None) -> int:
-    """Return the bound as the kernels take it."""
-    return UNBOUNDED if max_node_weight is None else max_node_weight
-
-
 def visiting_order(rows: Rows, nodes: Int32s, loops_are_neighbours: bool) -> Int32s:
     """Sort `nodes` by their number of neighbours, then by the total edge weight to them, then by index.
 
@@ -52,29 +47,21 @@ def visiting_order(rows: Rows, nodes: Int32s, loops_are_neighbours: bool) -> Int
         _neighbourhoods(rows, loops_are_neighbours, start, stop, count, weight)
 
     run_over(even_ranges(rows.indptr), work)
-    if not np.array_equal(weight, count):  # equal if all edges weigh 1
-        nodes = _sorted_by(weight, nodes)
-    return _sorted_by(count, nodes)
-
-
-def _sorted_by(keys: npt.NDArray[Any], nodes: Int32s) -> Int32s:
-    """Sort nodes by keys that are not negative; small whole numbers take linear time, by radix sort. It is stable."""
-    keys = keys[nodes]
-    if keys.max(initial=0) <= np.iinfo(np.uint16).max:
-        small = keys.astype(np.uint16)  # numpy has a radix sort for this type
-        if np.array_equal(small, keys):
-            keys = small
-    return nodes[np.argsort(keys, kind="stable")]
+    for keys in (weight, count):
+        ranks = keys[nodes]
+        if ranks.max(initial=0) <= np.iinfo(np.uint16).max and (ranks == np.floor(ranks)).all():
+            ranks = ranks.astype(np.uint16)  # numpy has a radix sort for this type, in linear time
+        nodes = nodes[np.argsort(ranks, kind="stable")]
+    return nodes
 
 
 def match_most_similar(
-    rows: Rows, order: Int32s, scale: npt.NDArray[Any], node_weight: Int64s, max_node_weight: int | None, head: Int32s
+    rows: Rows, order: Int32s, scale: npt.NDArray[Any], node_weight: Int64s, limit: int | None, head: Int32s
 ) -> None:
     """Match the nodes of `order`, one after the other, with their most similar free neighbour, and write `head`.
 
     `scale` is D. Only nodes in `order` take part. Of equally similar neighbours the one earlier in `order` is taken.
-    A pair whose node weights sum to more than `max_node_weight` is not matched. `head[j] = head[k] = min(j, k)` for a
-    pair.
+    A pair whose node weights sum to more than `limit` is not matched. `head[j] = head[k] = min(j, k)` for a pair.
 
     One pass is enough: a visited node is matched or, if all its neighbours are taken, stays alone. So nothing is left
     for the second round of Algorithm 1's outer loop, and the matching is maximal.
@@ -91,7 +78,7 @@ def match_most_similar(
         table["rank"], table["scale"] = -1, scale
         rank, scale = table["rank"], read_only(table["scale"])
     rank[order] = np.arange(len(order), dtype=np.int32)
-    nodes = Nodes(rank, scale, node_weight, weight_bound(max_node_weight))
+    nodes = Nodes(rank, scale, node_weight, limit or UNBOUNDED)
     found = np.full(len(order), UNKNOWN, dtype=np.int32)
     longest = int(np.diff(rows.indptr).max(initial=0))
     if len(order) + len(rows.indices) < SMALL:

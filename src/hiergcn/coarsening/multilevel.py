@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
-from hiergcn.coarsening.contraction import contract, group_sums, number_groups
+from hiergcn.coarsening.contraction import contract, group_sums
 from hiergcn.coarsening.hierarchy import Hierarchy, Level
 from hiergcn.compiled.csr import frozen, matrix_of, rows_of
 from hiergcn.errors import InputError
@@ -43,11 +44,11 @@ def coarsen(
                 f"The grouping strategy {strategy_name(config.strategy)!r} must return {n} integer labels of 0 to "
                 f"{n - 1}, one for each node."
             )
-        group, n_coarse = number_groups(frozen(labels, np.int32))
-        if n_coarse == n:
+        group, groups = pd.factorize(labels)  # numbered in the order of their smallest members
+        if len(groups) == n:
             break
         done.append(Level(current.adjacency, current.node_weight, frozen(group, np.int32)))
-        current = next_level(done[-1], n_coarse)
+        current = next_level(done[-1], len(groups))
         if on_level is not None:
             on_level(len(done), current)
     return Hierarchy((*done, current), config, levels)

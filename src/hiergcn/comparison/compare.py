@@ -16,13 +16,13 @@ import pandas as pd
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsening import Hierarchy
+from hiergcn.comparison.splits import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import Summary, metrics_for, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PUBLIC, SplitSpec, parse_splits, splits_text
 from hiergcn.run.fit import DRAWN_SPLIT, check_classes, fit, in_canonical_order, own_split
 from hiergcn.settings.registry import method_names, method_title
 from hiergcn.settings.settings import Settings

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from hiergcn.comparison.compare import Comparison, MethodRun, read_comparison, title
+from hiergcn.comparison.splits import PUBLIC
 from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.files import write_text
-from hiergcn.graph.split import PUBLIC
 from hiergcn.reports import axes
 from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.headline import title_of

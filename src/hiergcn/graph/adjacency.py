@@ -6,8 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from hiergcn.compiled.csr import frozen, read_only
-from hiergcn.compiled.jit import kernel
+from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
 
 LARGEST_WEIGHT = 1e100
@@ -71,36 +70,16 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
         matrix = sp.csr_array((ones, matrix.indices, matrix.indptr), shape=matrix.shape)
     result = read_only_csr(matrix)
     if not getattr(adjacency, _MADE_SYMMETRIC, False):
-        row, column = _first_asymmetry(result.indptr, result.indices, result.data)
-        if row >= 0:
-            there, back = result[[row], [column]][0], result[[column], [row]][0]
+        mirror = result.T.tocsr()
+        parts = ("indptr", "indices", "data")
+        if not all(np.array_equal(getattr(result, part), getattr(mirror, part)) for part in parts):
+            row, column = (int(ends[0]) for ends in sp.csr_array(result > mirror).nonzero())
+            there, back = result[row, column], mirror[row, column]
             raise InputError(
                 f"The adjacency is not symmetric: node {row} to node {column} weighs {there}, but {column} to {row} "
                 f"weighs {back}; if direction does not matter, give adjacency.maximum(adjacency.T)."
             )
     return result
-
-
-@kernel
-def _first_asymmetry(indptr: Any, indices: Any, data: Any) -> tuple[int, int]:
-    """Return an entry without its mirror, or (-1, -1).
-
-    Rows are visited upwards, so the entries (i, j) of a column j arrive in the order in which a symmetric matrix holds
-    them in row j: one cursor per row finds each mirror at once, without a transpose of the matrix.
-    """
-    cursor = indptr[:-1].copy()
-    for i in range(indptr.size - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = indices[k]
-            mirror = cursor[j]
-            if mirror == indptr[j + 1] or indices[mirror] > i:
-                return i, j
-            if indices[mirror] < i:
-                return j, indices[mirror]
-            if data[mirror] != data[k]:
-                return i, j
-            cursor[j] += 1
-    return -1, -1
 
 
 def reordered_adjacency(adjacency: sp.csr_array, order: NDArray[np.int64]) -> sp.csr_array:
@@ -146,87 +125,19 @@ def symmetric_adjacency(
     that a file that lists every edge both ways means the same as one that lists it once. A weight of 0 is no edge.
 
     The caller has checked that ends are in 0..n-1 and that weights are finite and not negative. Time and memory are
-    linear, with little memory beside the result's own.
+    linear.
     """
-    index = np.int32 if max(n, 2 * source.size) <= np.iinfo(np.int32).max else np.int64
-    weights = frozen(np.empty(0) if weight is None else weight, np.float64)
-    ends = frozen(source, index), frozen(target, index)
-    indptr, listed, listed_values = _both_directions(*ends, weights, weight is not None, n)
-    neighbours, values = np.empty_like(listed), np.empty_like(listed_values)
-    _transpose(indptr, listed, listed_values, neighbours, values)  # whose rows are sorted
-    del listed, listed_values
-    size = _merge_parallel(indptr, neighbours, values)
-    neighbours.resize(size, refcheck=False)  # frees the tail without a copy of the rest
+    m, index = source.size, np.int32 if max(n, 2 * source.size) <= np.iinfo(np.int32).max else np.int64
+    source, target = source.astype(index, copy=False), target.astype(index, copy=False)
+    values = (source != target) if weight is None else (source != target) * weight.astype(np.float64, copy=False)
+    by_source = sp.csr_array((values, source, np.arange(m + 1, dtype=index)), shape=(m, n)).tocsc()
+    listed = sp.csr_array((by_source.data, target[by_source.indices], by_source.indptr), shape=(n, n))
+    mirror = listed.tocsc().T  # its rows are sorted, and weights of an edge stay in the order of the list
+    mirror.sum_duplicates()
+    adjacency = mirror.maximum(mirror.T.tocsr())
     if weight is None:
-        values = np.broadcast_to(1.0, size)
-    else:
-        values.resize(size, refcheck=False)
-    adjacency = sp.csr_array((values, neighbours, indptr), shape=(n, n))
+        ones = np.broadcast_to(1.0, adjacency.nnz)
+        adjacency = sp.csr_array((ones, adjacency.indices, adjacency.indptr), shape=(n, n))
     adjacency.has_canonical_format = True
-    if weight is not None:
-        adjacency.eliminate_zeros()
     setattr(adjacency, _MADE_SYMMETRIC, True)
     return adjacency
-
-
-@kernel
-def _both_directions(source: Any, target: Any, weight: Any, weighted: bool, n: int) -> Any:
-    """Return CSR rows in the order of the list. An edge seen from its target has its weight negated, as a mark."""
-    indptr = np.zeros(n + 1, source.dtype)
-    for k in range(source.size):
-        if source[k] != target[k]:
-            indptr[source[k] + 1] += 1
-            indptr[target[k] + 1] += 1
-    for i in range(n):
-        indptr[i + 1] += indptr[i]
-    neighbours = np.empty(indptr[n], source.dtype)
-    values = np.empty(indptr[n] if weighted else 0, np.float64)
-    free = indptr[:-1].copy()
-    for k in range(source.size):
-        s, t = source[k], target[k]
-        if s != t:
-            neighbours[free[s]], neighbours[free[t]] = t, s
-            if weighted:
-                values[free[s]], values[free[t]] = weight[k], -weight[k]
-            free[s] += 1
-            free[t] += 1
-    return indptr, neighbours, values
-
-
-@kernel
-def _transpose(indptr: Any, neighbours: Any, values: Any, moved: Any, moved_values: Any) -> None:
-    """Transpose a matrix whose pattern is symmetric, so that `indptr` stays."""
-    free = indptr[:-1].copy()
-    for i in range(indptr.size - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            j = neighbours[k]
-            moved[free[j]] = i
-            if values.size:
-                moved_values[free[j]] = values[k]
-            free[j] += 1
-
-
-@kernel
-def _merge_parallel(indptr: Any, neighbours: Any, values: Any) -> int:
-    """Merge equal neighbours of a sorted row in place; return the number of entries that remain."""
-    size = 0
-    k = 0
-    for i in range(indptr.size - 1):
-        end = indptr[i + 1]
-        indptr[i] = size
-        while k < end:
-            j = neighbours[k]
-            one_way, other_way = 0.0, 0.0
-            while k < end and neighbours[k] == j:
-                if values.size:
-                    if values[k] > 0:
-                        one_way += values[k]
-                    else:
-                        other_way -= values[k]
-                k += 1
-            neighbours[size] = j
-            if values.size:
-                values[size] = max(one_way, other_way)
-            size += 1
-    indptr[indptr.size - 1] = size
-    return size

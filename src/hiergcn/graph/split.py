@@ -3,10 +3,9 @@
 A fourth part calibrates prediction sets, if these are wanted: it neither trains nor selects.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,22 +81,20 @@ class Split:
         Only labelled nodes are drawn. The same labels and seed give the same split on every machine.
         """
         known = np.asarray(labels)
-        if min(per_class, validation, 0 if test is None else test) < 0 or per_class == 0:
+        if min(per_class, validation, test or 0) < 0 or per_class == 0:
             raise InputError("A split needs at least 1 training node per class, and no negative number of nodes.")
-        labelled = np.flatnonzero(known >= 0)
-        if labelled.size == 0:
+        shuffled = split_generator(seed).permutation(np.flatnonzero(known >= 0))
+        if shuffled.size == 0:
             raise InputError("No node has a label; a split is drawn from labelled nodes.")
-        shuffled = _generator(seed).permutation(labelled)
-        train = _first_of_each_class(shuffled, known, per_class)
+        train = first_of_each_class(shuffled, known, per_class)
         rest = shuffled[~np.isin(shuffled, train, assume_unique=True)]
-        wanted = validation + (0 if test is None else test)
-        if wanted > rest.size:
+        needed = validation + (test or 0)
+        if needed > rest.size:
             raise InputError(
-                f"{labelled.size:,} nodes have a label and {train.size:,} of them train, so {rest.size:,} remain, but "
-                f"validation and test need {wanted:,}; ask for fewer."
+                f"{shuffled.size:,} nodes have a label and {train.size:,} of them train, so {rest.size:,} remain, but "
+                f"validation and test need {needed:,}; ask for fewer."
             )
-        end = None if test is None else wanted
-        return cls(train, rest[:validation], rest[validation:end])
+        return cls(train, rest[:validation], rest[validation : None if test is None else needed])
 
     @classmethod
     def holdout(
@@ -116,13 +113,7 @@ class Split:
         """
         known = np.asarray(labels)
         listed = np.arange(known.size) if order is None else order
-        shuffled = _generator(seed).permutation(listed[known[listed] >= 0])
-        parts = [np.split(np.empty(0, np.int64), [0, 0])]  # train, validation and test nodes of each class
-        for k in np.unique(known[shuffled]):
-            nodes = shuffled[known[shuffled] == k]
-            validated, tested = _held_out(nodes.size, validation, test)
-            parts.append(np.split(nodes, [nodes.size - tested - validated, nodes.size - tested]))
-        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+        return _divided(split_generator(seed).permutation(listed[known[listed] >= 0]), known, validation, test)
 
     @classmethod
     def by_id(
@@ -141,14 +132,8 @@ class Split:
         """
         known = np.asarray(labels)
         labelled = np.flatnonzero(known >= 0)
-        ranked = labelled[np.lexsort((numbers_by_id(ids[labelled], seed), ~np.isin(labelled, tested)))]
-        parts = [np.split(np.empty(0, np.int64), [0, 0])]
-        for k in np.unique(known[ranked]):
-            nodes = ranked[known[ranked] == k]
-            n_validated, n_tested = _held_out(nodes.size, validation, test)
-            test_nodes, train, validated = np.split(nodes, [n_tested, nodes.size - n_validated])
-            parts.append([train, validated, test_nodes])
-        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+        order = np.lexsort((numbers_by_id(ids[labelled], seed), ~np.isin(labelled, tested)))
+        return _divided(labelled[order], known, validation, test, tests_first=True)
 
     @classmethod
     def blocked(
@@ -168,14 +153,10 @@ class Split:
             gap: test nodes have at least so many hops to all training and validation nodes; nearer ones are left out.
             seed: of the first node and the draw.
         """
-        strata = graph.strata
-        if not graph.labelled.size:
-            raise InputError(f"{graph.name} has no labels to draw a split from.")
         if min(train, validation, test) < 0 or train + validation + test > 1 or gap < 0:
             raise InputError("Train, validation and test must be shares that sum to at most 1, and gap at least 0.")
-        rng = _generator(seed)
-        order, level = breadth_first(graph.adjacency, rng.permutation(graph.n_nodes))
-        order = order[strata[order] >= 0]
+        rng = split_generator(seed)
+        order, level = _labelled_by_hops(graph, rng)
         n_near = order.size - round(test * order.size)
         near, far = order[:n_near], order[n_near:]
         if near.size:
@@ -191,12 +172,9 @@ class Split:
         fewest hops to a node drawn by the seed train, and so does the nearest of each class; the others validate.
         Selection by them asks what holds elsewhere, which validation nodes among the training nodes do not tell.
         """
-        strata = graph.strata
-        if not graph.labelled.size:
-            raise InputError(f"{graph.name} has no labels to divide anew.")
-        order, _ = breadth_first(graph.adjacency, _generator(seed).permutation(graph.n_nodes))
+        order, _ = _labelled_by_hops(graph, split_generator(seed))
         near = order[np.isin(order, np.concatenate([self.train, self.validation]))]
-        _, first = np.unique(strata[near], return_index=True)
+        _, first = np.unique(graph.strata[near], return_index=True)
         ranked = near[np.concatenate([np.sort(first), np.setdiff1d(np.arange(near.size), first)])]
         return Split(ranked[: self.train.size], ranked[self.train.size :], self.test, self.calibration)
 
@@ -206,7 +184,7 @@ class Split:
         If a third of each class's training nodes are more, it is these; each class keeps one. The split stays as it is
         if the part would have fewer nodes than `fewest`, so that few labels are not spent in vain, or if it has one.
         """
-        rng, known = _generator(seed), np.asarray(labels)
+        rng, known = split_generator(seed), np.asarray(labels)
         validation, train = rng.permutation(self.validation), rng.permutation(self.train)
         half = validation[: validation.size // 2]
         classes = [train[known[train] == k] for k in np.unique(known[train])]
@@ -241,123 +219,37 @@ class Split:
         graph.target.check_training(self.train, graph.name)
 
 
-def _held_out(n: int, validation: float, test: float) -> tuple[int, int]:
-    """Return how many of a class's labelled nodes validate and how many test, see `Split.holdout`."""
+def _divided(
+    nodes: NDArray[np.int64], labels: NDArray[Any], validation: float, test: float, tests_first: bool = False
+) -> Split:
+    """Divide nodes in their order, class by class: the last ones test, the ones before validate; or the first test."""
     if not (0 <= validation < 1 and 0 <= test < 1 and validation + test < 1):
         raise InputError(f"Validation {validation} and test {test} must be shares that leave some nodes to train.")
-    tested = int(test * n)
-    return (min(max(round(validation * n), 1), n - 1 - tested) if validation else 0), tested
+    parts = [np.split(np.empty(0, np.int64), [0, 0])]  # test, training and validation nodes of each class
+    for k in np.unique(labels[nodes]):
+        members = nodes[labels[nodes] == k]
+        tested = int(test * members.size)
+        validated = min(max(round(validation * members.size), 1), members.size - 1 - tested) if validation else 0
+        ordered = members if tests_first else np.roll(members, tested)
+        parts.append(np.split(ordered, [tested, members.size - validated]))
+    tests, train, validates = map(np.concatenate, zip(*parts, strict=True))
+    return Split(train, validates, tests)
 
 
-def _generator(seed: int) -> np.random.Generator:
+def _labelled_by_hops(graph: "Graph", rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the labelled nodes by hops from a node that is drawn, and the level of every node."""
+    if not graph.labelled.size:
+        raise InputError(f"{graph.name} has no labels to draw a split from.")
+    order, level = breadth_first(graph.adjacency, rng.permutation(graph.n_nodes))
+    return order[graph.strata[order] >= 0], level
+
+
+def split_generator(seed: int) -> np.random.Generator:
     """Return a stream that differs from the one that `planted_graph` draws from with the same seed."""
     return np.random.default_rng((seed, 2019))
 
 
-@dataclass(frozen=True)
-class SplitSpec:
-    """The name of a split. The same spec gives the same split of a graph on every machine."""
-
-    kind: Literal["public", "few", "random", "tenths", "blocked", "apart"] = "public"
-    """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
-    class to train, 500 to validate, the rest to test. `tenths`: one tenth of each class to train, one to validate, the
-    rest to test. `blocked`: one tenth of the nodes to train and one to validate, all in the half of the graph nearest
-    to a random node; the other half tests. Draws without a training node of some class are skipped. `apart`: the same
-    nodes, but validation nodes lie apart from training nodes as well (`Split.apart`)."""
-    number: int = 0
-    """Number of the draw."""
-    per_class: int = 0
-    """For `few`: training nodes of each class."""
-    small_validation: bool = False
-    """For `few`: whether validation keeps only `per_class` nodes of each class as well, instead of all."""
-
-    @property
-    def name(self) -> str:
-        """The name in result files."""
-        if self.kind == "public":
-            return "public"
-        if self.kind != "few":
-            return f"{self.kind}-{self.number}"
-        return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
-
-    def split(self, graph: "Graph", public: Split) -> Split:
-        """Return the split of a graph whose own one is `public`."""
-        labels, seed = graph.strata, self.number
-        if not graph.labelled.size:
-            raise InputError(f"{graph.name} has no labels to draw a split from.")
-        if self.kind == "public":
-            return public
-        if self.kind == "random":
-            sizes = np.bincount(labels[graph.labelled], minlength=graph.n_outputs)
-            too_small = np.flatnonzero((sizes > 0) & (sizes < PER_CLASS))
-            if too_small.size:
-                name, size = graph.target.names[too_small[0]], sizes[too_small[0]]
-                raise InputError(
-                    f"Class {name!r:.80} has {size} labelled nodes, too few for {PER_CLASS} training nodes per class; "
-                    "use splits by shares instead: tenths:N."
-                )
-            return Split.random(labels, seed=seed)
-        if self.kind == "tenths":
-            return Split.holdout(labels, validation=0.1, test=0.8, seed=seed)
-        if self.kind in ("blocked", "apart"):
-            blocked = _blocked_with_all_classes(graph, seed)
-            return blocked if self.kind == "blocked" else blocked.apart(graph, seed)
-        rng = _generator(seed)
-        train = _first_of_each_class(rng.permutation(public.train), labels, self.per_class)
-        validation = public.validation
-        if self.small_validation:
-            validation = _first_of_each_class(rng.permutation(validation), labels, self.per_class)
-        return Split(train, validation, public.test)
-
-
-def _blocked_with_all_classes(graph: "Graph", number: int) -> Split:
-    """Return the blocked split of this number, counting only those with a training node of each class, or number."""
-    classes, complete = np.unique(graph.strata[graph.labelled]).size, 0
-    for seed in range(_MOST_DRAWS):
-        split = Split.blocked(graph, seed=seed)
-        complete += np.unique(graph.strata[split.train]).size == classes
-        if complete > number:
-            return split
-    return Split.blocked(graph, seed=number)  # which lacks a class, and is refused for that
-
-
-PUBLIC = SplitSpec()
-_MOST_DRAWS = 30
-Drawn = Literal["random", "tenths", "blocked", "apart"]
-_DRAWN: tuple[Drawn, ...] = get_args(Drawn)
-
-
-def drawn_splits(kind: Drawn, count: int) -> tuple[SplitSpec, ...]:
-    """Return the first draws of a kind."""
-    return tuple(SplitSpec(kind, number) for number in range(count))
-
-
-def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
-    """Return `draws` choices of `per_class` training nodes of each class.
-
-    The draws of one number are nested: the 5 nodes of a class are among its 10. So numbers of labels can be compared
-    without a change of nodes.
-    """
-    return tuple(SplitSpec("few", draw, per_class, small_validation) for draw in range(draws))
-
-
-def parse_splits(text: str) -> tuple[SplitSpec, ...]:
-    """Return the splits that a user names: `public`, or N of a kind, such as `random:N` or `blocked:N`."""
-    kind, _, number = text.partition(":")
-    if text == "public":
-        return (PUBLIC,)
-    for drawn in _DRAWN:
-        if kind == drawn and number.isdecimal() and int(number) > 0:
-            return drawn_splits(drawn, int(number))
-    raise InputError(f"splits is {text!r}; give public, or random:N, tenths:N, blocked:N or apart:N for N splits.")
-
-
-def splits_text(splits: Sequence[SplitSpec]) -> str:
-    """Return the text that `parse_splits` turns into the splits."""
-    return "public" if tuple(splits) == (PUBLIC,) else f"{splits[0].kind}:{len(splits)}"
-
-
-def _first_of_each_class(nodes: NDArray[np.int64], labels: NDArray[Any], count: int) -> NDArray[np.int64]:
+def first_of_each_class(nodes: NDArray[np.int64], labels: NDArray[Any], count: int) -> NDArray[np.int64]:
     """Return the first `count` nodes of each class."""
     classes, sizes = np.unique(labels[nodes], return_counts=True)
     if sizes.min() < count:

@@ -1,0 +1,107 @@
+"""Splits by name, such as the third random one: the same on every machine, so that methods can be compared on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, get_args
+
+import numpy as np
+
+from hiergcn.errors import InputError
+from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import PER_CLASS, first_of_each_class, split_generator
+
+Drawn = Literal["random", "tenths", "blocked", "apart"]
+_MOST_DRAWS = 30
+
+
+@dataclass(frozen=True)
+class SplitSpec:
+    """The name of a split. The same spec gives the same split of a graph on every machine."""
+
+    kind: Literal["public", "few", "random", "tenths", "blocked", "apart"] = "public"
+    """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
+    class to train, 500 to validate, the rest to test. `tenths`: one tenth of each class to train, one to validate, the
+    rest to test. `blocked`: one tenth of the nodes to train and one to validate, all in the half of the graph nearest
+    to a random node; the other half tests. Draws without a training node of some class are skipped. `apart`: the same
+    nodes, but validation nodes lie apart from training nodes as well (`Split.apart`)."""
+    number: int = 0
+    """Number of the draw."""
+    per_class: int = 0
+    """For `few`: training nodes of each class."""
+    small_validation: bool = False
+    """For `few`: whether validation keeps only `per_class` nodes of each class as well, instead of all."""
+
+    @property
+    def name(self) -> str:
+        """The name in result files."""
+        if self.kind == "public":
+            return "public"
+        if self.kind != "few":
+            return f"{self.kind}-{self.number}"
+        return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
+
+    def split(self, graph: Graph, public: Split) -> Split:
+        """Return the split of a graph whose own one is `public`."""
+        labels, seed = graph.strata, self.number
+        if not graph.labelled.size:
+            raise InputError(f"{graph.name} has no labels to draw a split from.")
+        if self.kind == "public":
+            return public
+        if self.kind == "random":
+            sizes = np.bincount(labels[graph.labelled], minlength=graph.n_outputs)
+            too_small = np.flatnonzero((sizes > 0) & (sizes < PER_CLASS))
+            if too_small.size:
+                name, size = graph.target.names[too_small[0]], sizes[too_small[0]]
+                raise InputError(
+                    f"Class {name!r:.80} has {size} labelled nodes, too few for {PER_CLASS} training nodes per class; "
+                    "use splits by shares instead: tenths:N."
+                )
+            return Split.random(labels, seed=seed)
+        if self.kind == "tenths":
+            return Split.holdout(labels, validation=0.1, test=0.8, seed=seed)
+        if self.kind == "few":
+            rng = split_generator(seed)
+            train = first_of_each_class(rng.permutation(public.train), labels, self.per_class)
+            validation = public.validation
+            if self.small_validation:
+                validation = first_of_each_class(rng.permutation(validation), labels, self.per_class)
+            return Split(train, validation, public.test)
+        draws = (Split.blocked(graph, seed=k) for k in range(_MOST_DRAWS))
+        classes = np.unique(labels[graph.labelled]).size
+        complete = (split for split in draws if np.unique(labels[split.train]).size == classes)
+        blocked = next(islice(complete, seed, None), None) or Split.blocked(graph, seed=seed)  # refused if incomplete
+        return blocked if self.kind == "blocked" else blocked.apart(graph, seed)
+
+
+PUBLIC = SplitSpec()
+
+
+def drawn_splits(kind: Drawn, count: int) -> tuple[SplitSpec, ...]:
+    """Return the first draws of a kind."""
+    return tuple(SplitSpec(kind, number) for number in range(count))
+
+
+def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
+    """Return `draws` choices of `per_class` training nodes of each class.
+
+    The draws of one number are nested: the 5 nodes of a class are among its 10. So numbers of labels can be compared
+    without a change of nodes.
+    """
+    return tuple(SplitSpec("few", draw, per_class, small_validation) for draw in range(draws))
+
+
+def parse_splits(text: str) -> tuple[SplitSpec, ...]:
+    """Return the splits that a user names: `public`, or N of a kind, such as `random:N` or `blocked:N`."""
+    kind, _, number = text.partition(":")
+    if text == "public":
+        return (PUBLIC,)
+    for drawn in get_args(Drawn):
+        if kind == drawn and number.isdecimal() and int(number) > 0:
+            return drawn_splits(drawn, int(number))
+    raise InputError(f"splits is {text!r}; give public, or random:N, tenths:N, blocked:N or apart:N for N splits.")
+
+
+def splits_text(splits: Sequence[SplitSpec]) -> str:
+    """Return the text that `parse_splits` turns into the splits."""
+    return "public" if tuple(splits) == (PUBLIC,) else f"{splits[0].kind}:{len(splits)}"
