@@ -10,8 +10,8 @@ from hiergcn.cli.compare import CompareProgress
 from hiergcn.cli.progress import FitProgress, Progress, download_progress
 from hiergcn.cli.terminal import duration
 from hiergcn.comparison.compare import Comparison, MethodDone, MethodRun, MethodStarted, RunDone, Score
+from hiergcn.comparison.splits import PUBLIC
 from hiergcn.graph import Split
-from hiergcn.graph.split import PUBLIC
 from hiergcn.settings.settings import ChosenSettings, settings_for
 from hiergcn.train.events import EpochDone, MemoryPlanned, SeedDone, SettingsChosen
 from hiergcn.train.loop import SeedOutcome
