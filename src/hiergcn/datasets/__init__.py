@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from hiergcn.datasets.dataset_info import DatasetInfo as DatasetInfo
 from hiergcn.datasets.dataset_info import dataset_names as dataset_names
-from hiergcn.datasets.dataset_info import has_target as has_target
 from hiergcn.datasets.dataset_info import is_dataset as is_dataset
 from hiergcn.datasets.dataset_info import known_name as known_name
 from hiergcn.datasets.dataset_info import register_datasets as register_datasets
@@ -20,16 +19,10 @@ if TYPE_CHECKING:
     from hiergcn.datasets.planted import planted_graph as planted_graph
     from hiergcn.datasets.planted import planted_numbers as planted_numbers
 
-_HOME = {
-    "Dataset": "catalogue",
-    "FileSet": "folders",
-    "Source": "folders",
-    "list_datasets": "catalogue",
-    "load_dataset": "catalogue",
-    "DatasetEntry": "catalogue",
-    "planted_graph": "planted",
-    "planted_numbers": "planted",
-}
+_HOME = dict.fromkeys(("Dataset", "DatasetEntry", "list_datasets", "load_dataset"), "catalogue")
+_HOME |= dict.fromkeys(("FileSet", "Source"), "folders") | dict.fromkeys(
+    ("planted_graph", "planted_numbers"), "planted"
+)
 
 
 def __getattr__(name: str) -> Any:

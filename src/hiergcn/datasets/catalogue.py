@@ -12,14 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from hiergcn.datasets.dataset_info import (
-    DatasetInfo,
-    dataset_info,
-    dataset_names,
-    dataset_reader,
-    further_datasets,
-    known_name,
-)
+from hiergcn.datasets.dataset_info import DatasetInfo, dataset_names, further_datasets, info_and_reader, known_name
 from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, Source, find, obtain
 from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
 from hiergcn.errors import InputError
@@ -63,19 +56,18 @@ class DatasetEntry:
 
 def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
     """Describe every named dataset and where it is now. Nothing is read or downloaded."""
-    found = []
+    infos = []
     for entry in map(_entry, dataset_names()):
-        place = find(entry.files, folder) if entry.files else entry.where
-        absent, how = ("", "") if place or entry.files is None else _way_to_get(entry.files)
-        found.append(replace(entry.info, where=str(place or absent), how=how))
-    return found
-
-
-def _way_to_get(files: FileSet) -> tuple[str, str]:
-    """Return whether files can be downloaded or must be brought, and what to do."""
-    if files.source is not None:
-        return "to download", "`hiergcn datasets get NAME` downloads it, and so does the first command that names it"
-    return "add the file", f"put {', '.join(files.names)} into the folder that {VARIABLE} names{files.hint}"
+        files, how = entry.files, ""
+        where = find(files, folder) if files else entry.where
+        if files and where is None and files.source:
+            where = "to download"
+            how = "`hiergcn datasets get NAME` downloads it, and so does the first command that names it"
+        elif files and where is None:
+            where = "add the file"
+            how = f"put {', '.join(files.names)} into the folder that {VARIABLE} names{files.hint}"
+        infos.append(replace(entry.info, where=str(where), how=how))
+    return infos
 
 
 def load_dataset(
@@ -99,15 +91,15 @@ def load_dataset(
     entry = _entry(known)
     if multiplicity and not entry.counted:
         raise InputError(f"The files of {known} do not say how often an edge is listed; leave multiplicity out.")
-    place = Path() if entry.files is None else obtain(entry.files, folder, progress)
-    graph, split = entry.read(place, multiplicity)
-    splits = entry.splits(place) if entry.splits else ()
-    return Dataset(known, graph, split, entry.info, splits)
+    files = Path() if entry.files is None else obtain(entry.files, folder, progress)
+    graph, split = entry.read(files, multiplicity)
+    return Dataset(known, graph, split, entry.info, entry.splits(files) if entry.splits else ())
 
 
 def _entry(name: str) -> DatasetEntry:
-    module, _, function = dataset_reader(name).partition(":")
-    entry: DatasetEntry = getattr(import_module(module), function)(dataset_info(name))
+    info, reader = info_and_reader(name)
+    module, _, function = reader.partition(":")
+    entry: DatasetEntry = getattr(import_module(module), function)(info)
     return entry
 
 
@@ -164,14 +156,12 @@ def _npz(info: DatasetInfo, file: str, original: str) -> DatasetEntry:
 def _masked(info: DatasetInfo, file: str) -> DatasetEntry:
     """A graph of Platonov et al. (2023) in the npz layout, with masks of ten published splits."""
 
-    def splits(folder: Path) -> tuple[Split, ...]:
-        return read_masks(folder / file)
-
     def read(folder: Path, _: bool) -> tuple[Graph, Split]:
-        return replace(Graph.from_npz(folder / file), name=info.name), splits(folder)[0]
+        return replace(Graph.from_npz(folder / file), name=info.name), read_masks(folder / file)[0]
 
     hint = " (from github.com/yandex-research/heterophilous-graphs, as CSR arrays adj_* and attr_*, labels and masks)"
-    return DatasetEntry(info, read, FileSet(info.name, "more", (file,), hint=hint), splits=splits)
+    files = FileSet(info.name, "more", (file,), hint=hint)
+    return DatasetEntry(info, read, files, splits=lambda folder: read_masks(folder / file))
 
 
 _CATALOGUE: dict[str, Callable[[DatasetInfo], DatasetEntry]] = {

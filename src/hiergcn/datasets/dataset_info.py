@@ -55,13 +55,13 @@ def register_datasets(
 
 def dataset_names() -> tuple[str, ...]:
     """Return the names of all datasets; packages may also know names of generated graphs, such as `city-1000`."""
-    return tuple(name for one in _registered() for name in one.infos)
+    return tuple(name for catalogue in _registered() for name in catalogue.infos)
 
 
 def known_name(name: str) -> str | None:
     """Return the name of a dataset as the catalogue has it; upper case and underscores do not matter."""
-    own = name.lower().replace("_", "-")
-    return own if dataset_info(own) else None
+    plain = name.lower().replace("_", "-")
+    return plain if dataset_info(plain) else None
 
 
 def is_dataset(name: str) -> bool:
@@ -71,18 +71,7 @@ def is_dataset(name: str) -> bool:
 
 def dataset_info(name: str) -> DatasetInfo | None:
     """Return what is known about a dataset; None if there is none of that name."""
-    return _found(name)[0]
-
-
-def dataset_reader(name: str) -> str:
-    """Return `package.module:function` of the function that returns the dataset's entry in a catalogue."""
-    return _found(name)[1]
-
-
-def has_target(name: str) -> bool:
-    """Return whether a dataset has numbers to predict instead of classes."""
-    info = dataset_info(name)
-    return info is not None and bool(info.target)
+    return info_and_reader(name)[0]
 
 
 def further_datasets() -> str:
@@ -90,7 +79,8 @@ def further_datasets() -> str:
     return "" if len(_registered()) > 1 else f" A graph of streets or a power grid {EXPERIMENTS}"
 
 
-def _found(name: str) -> tuple[DatasetInfo | None, str]:
+def info_and_reader(name: str) -> tuple[DatasetInfo | None, str]:
+    """Return what is known about a dataset, and the `reader` that was registered with it."""
     if name in _REGISTERED[0].infos:  # of this package: no other need be asked
         return _REGISTERED[0].infos[name], _REGISTERED[0].reader
     for infos, reader, generated in _registered():
@@ -100,14 +90,10 @@ def _found(name: str) -> tuple[DatasetInfo | None, str]:
     return None, ""
 
 
-def _registered() -> list[_Registered]:
-    _load_plugins()
-    return _REGISTERED
-
-
 @cache
-def _load_plugins() -> None:
+def _registered() -> list[_Registered]:
     plugins("datasets")
+    return _REGISTERED
 
 
 register_datasets(

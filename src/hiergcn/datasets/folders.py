@@ -74,7 +74,7 @@ class FileSet:
 
 def find(files: FileSet, data: str | Path | None = None) -> Path | None:
     """Return the first folder that has all the files: the user's data folder, its sub-folder or the cache."""
-    return next((place for place in _places(files, data) if not _missing(place, files.names)), None)
+    return next((folder for folder in _folders(files, data) if not _missing(folder, files.names)), None)
 
 
 def obtain(files: FileSet, data: str | Path | None = None, progress: Progress | None = None) -> Path:
@@ -111,10 +111,9 @@ def wrong_digest(name: str, content: bytes) -> str | None:
     return None if found == expected else f"its SHA-256 begins with {found[:12]}, not with {expected[:12]}"
 
 
-def _places(files: FileSet, data: str | Path | None) -> list[Path]:
+def _folders(files: FileSet, data: str | Path | None) -> list[Path]:
     given = data or os.environ.get(VARIABLE)
-    own = [Path(given), Path(given) / files.folder] if given else []
-    return [*own, cache_folder() / files.folder]
+    return [*([Path(given), Path(given) / files.folder] if given else []), cache_folder() / files.folder]
 
 
 def _missing(folder: Path, names: Sequence[str]) -> list[str]:
@@ -133,7 +132,7 @@ def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
     wrong = {name: wrong_digest(name, contents[name]) if name in contents else "it is missing" for name in files.names}
     failure = failure or next((f"{name}: {mistake}" for name, mistake in wrong.items() if mistake), "")
     if failure:
-        nearest = min(_places(files, data), key=lambda place: len(_missing(place, files.names)))
+        nearest = min(_folders(files, data), key=lambda folder: len(_missing(folder, files.names)))
         tried = "" if files.source is None else f" Downloading from {files.source.url} failed: {failure}."
         raise InputError(
             f"{files.dataset} is not on this machine; put {', '.join(_missing(nearest, files.names))} into {nearest}"

@@ -96,9 +96,7 @@ def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
     """Return the row of each node if rows are `allx`, then the test nodes as listed, then all others, ascending."""
     listed = np.concatenate([np.arange(files.n_allx), files.test])
     others = np.setdiff1d(np.arange(files.n_nodes), listed, assume_unique=True)
-    row = np.empty(files.n_nodes, np.int64)
-    row[np.concatenate([listed, others])] = np.arange(files.n_nodes)
-    return row
+    return np.argsort(np.concatenate([listed, others]))
 
 
 def one_hot_labels(rows: NDArray[Any]) -> NDArray[np.int64]:
@@ -140,7 +138,11 @@ def read_pickle(path: Path) -> Any:
 def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split]:
     """Return graph and split: the listed training and test nodes, and 500 other labelled nodes for validation."""
     files = read_files(folder, NELL, multiplicity=multiplicity)
-    columns = _all_known_labels(folder, files)
+    columns, recovered = files.labels, folder / RECOVERED
+    if not (folder / f"ind.{NELL}.ally").exists() and recovered.exists():
+        columns = columns.copy()
+        with np.load(recovered, allow_pickle=False) as saved:
+            columns[saved["node"]] = saved["label"]
     train = np.arange(files.n_train)
     others = np.setdiff1d(np.flatnonzero(columns >= 0), np.concatenate([train, files.test]))
     if others.size < VALIDATION:
@@ -152,18 +154,7 @@ def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split
     classes = np.unique(columns[columns >= 0])
     labels = np.where(columns >= 0, np.searchsorted(classes, columns), -1)
     names = tuple(str(column) for column in classes)  # as numbered in the files, which use half of their columns
-    own = sp.eye_array(files.n_nodes - files.features.shape[0], dtype=files.features.dtype)  # of relation nodes
-    features = sp.csr_array(sp.block_diag([files.features, own], format="csr"))[row_of_node(files)]
+    of_relations = sp.eye_array(files.n_nodes - files.features.shape[0], dtype=files.features.dtype)
+    features = sp.csr_array(sp.block_diag([files.features, of_relations], format="csr"))[row_of_node(files)]
     graph = Graph(files.adjacency, features, labels, class_names=names, name="nell")
     return graph, Split(train, validation, files.test)
-
-
-def _all_known_labels(folder: Path, files: PlanetoidFiles) -> NDArray[np.int64]:
-    """Return the labels of `ally` if it is present (`read_files` has read them then), else the recovered labels."""
-    path = folder / RECOVERED
-    if (folder / f"ind.{NELL}.ally").exists() or not path.exists():
-        return files.labels
-    labels = files.labels.copy()
-    with np.load(path, allow_pickle=False) as recovered:
-        labels[recovered["node"]] = recovered["label"]
-    return labels

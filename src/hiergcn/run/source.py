@@ -6,7 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hiergcn.datasets import dataset_names, has_target, is_dataset, known_name
+from hiergcn.datasets import dataset_names, is_dataset, known_name
+from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.errors import InputError
 
 if TYPE_CHECKING:  # imported when a graph is read, so that wrong names are answered at once
@@ -87,7 +88,8 @@ class Source:
     @property
     def dataset(self) -> str | None:
         """Name of the dataset whose recipes are used; None for files, and for numbers, which have none."""
-        return self.data if self.is_dataset and not has_target(self.data) else None
+        info = dataset_info(self.data)
+        return None if info is None or info.target else self.data
 
     @property
     def name(self) -> str:
