@@ -67,7 +67,7 @@ def fit(
         verbose: print a line for each step.
         settings: any setting of the method by its name, see `hiergcn settings MODEL`.
     """
-    from hiergcn.run.fit import baselines_for
+    from hiergcn.run.fit import BASELINES
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.workers.machine import workers_for
     from hiergcn.workers.pool import open_engine
@@ -87,7 +87,7 @@ def fit(
             preset=preset,
             dataset=dataset,
             changes=settings,
-            baselines=baselines_for(graph) if baselines else (),
+            baselines=BASELINES[graph.target.kind] if baselines else (),
             device=device,
             workers=workers or workers_for(graph.n_nodes),
             engine=where,
@@ -169,8 +169,8 @@ def explain(run: "AnyRun", node: str, class_: str | None = None, top: int = 10) 
         class_: the class to explain; by default the predicted one.
         top: nodes and features to list.
     """
-    found: Explanation = _estimator(run).explain(node, class_, top)
-    return found
+    explanation: Explanation = _estimator(run).explain(node, class_, top)
+    return explanation
 
 
 def suggest(data: "Graph | AnyRun", budget: int = 20, *, seed: int = 0) -> "pd.DataFrame":
@@ -188,8 +188,8 @@ def suggest(data: "Graph | AnyRun", budget: int = 20, *, seed: int = 0) -> "pd.D
     estimator = _estimator(data)
     if estimator.numbers:
         raise InputError("Nodes to label are suggested for classes only; give the graph itself.")
-    found: pd.DataFrame = estimator.suggest(budget, seed=seed)
-    return found
+    suggested: pd.DataFrame = estimator.suggest(budget, seed=seed)
+    return suggested
 
 
 def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
@@ -201,6 +201,7 @@ def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
     """
     from hiergcn.comparison.compare import COMPARISON, Comparison, write_comparison
     from hiergcn.comparison.comparison_page import write_comparison_page
+    from hiergcn.files import write_text
     from hiergcn.run.run import Run
 
     if isinstance(run, (str, Path)) and path is None:
@@ -219,20 +220,14 @@ def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
         return Path(path)
     if isinstance(run, (str, Path)):
         raise InputError("A run folder has its page inside; leave out the path.")
-    result: Any = getattr(run, "result_", run)
-    if not hasattr(result, "show"):
-        raise InputError("A loaded estimator has its page in its run folder; give the folder.")
-    result.show().save(path)
-    return Path(path)
+    return write_text(path, (run if isinstance(run, Run) else _estimator(run)._run).page())
 
 
 def load(path: str | Path, device: str = "auto") -> "NodeClassifier | NodeRegressor":
     """Return the fitted estimator of a run folder, which `hiergcn fit --out`, `save` or `fit(...).save` wrote."""
-    from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.run.run import Run
 
-    run = Run.load(path)
-    return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier).of_run(run, device)
+    return _of_run(Run.load(path), device)
 
 
 def _read(data: "Data") -> tuple[Graph, Split | None, str | None]:
@@ -256,14 +251,17 @@ def _read(data: "Data") -> tuple[Graph, Split | None, str | None]:
 
 def _estimator(run: Any) -> Any:
     """Return a fitted estimator for a run folder, a result or an estimator."""
+    from hiergcn.run.run import Run
+
     if isinstance(run, (str, Path)):
         return load(run)
-    if hasattr(run, "predict"):
-        return run
-    if not hasattr(run, "members"):
-        raise InputError(
-            f"A run is needed here, not a {type(run).__name__}: a folder, a result, or a fitted estimator."
-        )
+    if not isinstance(run, Run) and not hasattr(run, "predict"):
+        kind = type(run).__name__
+        raise InputError(f"A run is needed here, not a {kind}: a folder, a result, or a fitted estimator.")
+    return _of_run(run) if isinstance(run, Run) else run
+
+
+def _of_run(run: "Run", device: str = "auto") -> "NodeClassifier | NodeRegressor":
     from hiergcn.estimator import NodeClassifier, NodeRegressor
 
-    return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier)().of_result(run)
+    return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier).of_run(run, device)

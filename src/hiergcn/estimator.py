@@ -109,11 +109,6 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
             workers=workers_for(graph.n_nodes),
             on_event=on_event or (EventPrinter() if self.verbose else None),
         )
-        return self.of_result(result)
-
-    def of_result(self, result: Run) -> Self:
-        """Take over a finished run, as if this estimator had been fitted."""
-        self.result_ = result
         return self._take(result)
 
     def explain(self, node: str, class_: str | None = None, top: int = 10, graph: Graph | None = None) -> Explanation:
@@ -122,14 +117,11 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         `top` nodes and features are listed. The graph must be given after `load` if the run folder neither holds it nor
         says where it came from.
         """
-        self._check_fitted()
-        if graph is None:
-            graph = self._run.fitted_graph or Source.of_run(self._run).read().graph
+        graph = graph or self._run.fitted_graph or Source.of_run(self._run).read().graph
         return explain(self._run, graph, str(node), class_=class_, top=top, device=self.device)
 
     def _outputs(self, graph: Graph | None) -> NDArray[Any]:
         """Return probabilities, (n, classes), or numbers, (n, 1), for the fitted graph or another one."""
-        self._check_fitted()
         run = self._run
         return run.probabilities if graph is None else run.model.predict_proba(self._encoded(graph), self.device)
 
@@ -140,18 +132,14 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _scored(self, graph: Graph, nodes: ArrayLike | None) -> NDArray[np.int64]:
         """Return the nodes to score: by default those whose label or number was not used in training."""
-        self._check_fitted()
-        check_graph(graph)
-        if nodes is None:
-            known, table = graph.labelled, self._run.table
-            learned = table.loc[table["given"], "id"].to_numpy().astype(str)
-            chosen: NDArray[np.int64] = known[~np.isin(graph.ids[known].astype(str), learned)]
-            if chosen.size == 0:
-                raise InputError(
-                    f"Every labelled node of {graph.name} was used in training; keep some labels back to score by."
-                )
-        else:
-            chosen = np.asarray(nodes)
+        table, known = self._run.table, graph.labelled
+        learned = table.loc[table["given"], "id"].to_numpy().astype(str)
+        unseen = known[~np.isin(graph.ids[known].astype(str), learned)]
+        if nodes is None and unseen.size == 0:
+            raise InputError(
+                f"Every labelled node of {graph.name} was used in training; keep some labels back to score by."
+            )
+        chosen: NDArray[np.int64] = unseen if nodes is None else np.asarray(nodes)
         if (graph.strata[chosen] < 0).any():
             raise InputError("A score needs nodes whose labels are known; leave the others out.")
         self._check_aim(graph.name, graph.target.kind)
@@ -159,7 +147,6 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def embed(self, graph: Graph) -> NDArray[Any]:
         """Return the input of the output layer for a graph, (n, hidden); several networks side by side."""
-        self._check_fitted()
         embedding = self._run.model.embed(self._encoded(graph), self.device)
         if embedding is None:
             raise InputError(f"{self.settings_.method} has no hidden layers here, so it has no embedding.")
@@ -167,7 +154,6 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     @cached_property
     def embedding_(self) -> NDArray[Any] | None:
-        self._check_fitted()
         return self._run.model.embed(self._fitted_graph(), self.device)
 
     def save(self, path: str | Path) -> None:
@@ -175,9 +161,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
         The commands `hiergcn predict`, `explain` and `report` take it like a folder of `hiergcn fit`.
         """
-        if not hasattr(self, "result_"):
-            raise NotFittedError("There is no run to save; call fit first.")
-        self.result_.save(path, python=repr(self))
+        self._run.save(path, python=repr(self))
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto") -> Self:
@@ -188,22 +172,22 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def of_run(cls, run: Run, device: str = "auto") -> Self:
         """Return the estimator of a loaded run."""
         cls._check_aim(str(run.path), run.target.kind)
-        automatic = run.scores["model"] == AUTO
-        if automatic and cls.models is not None:
-            other = cls.__mro__[1].__name__
-            raise InputError(f"The method in {run.path} was chosen automatically; load it with {other}.")
-        promise, settings, named = run.answers.promise, run.settings, dict[str, Any]()
-        coverage = None if promise is None else promise.coverage
-        if not automatic:  # name what does not come without a name
-            preset = None if settings.preset == ADAPTED else settings.preset
-            unnamed = method_of(method_for(preset), preset) if preset or cls.models is not None else None
-            named = {"model": None if settings.method == unnamed else settings.method, "preset": preset}
-        loaded = cls(seed=run.selected_seed, device=device, coverage=coverage, **named)
-        if not automatic:  # what differs from the preset; everything if the settings were adapted to a graph
-            usual = {} if settings.preset == ADAPTED else settings_for(settings.method, settings.preset).values()
-            effective = settings.effective(settings.values()).items()
-            given = {name: value for name, value in effective if name not in _DEFAULTS}
-            loaded._given = {name: value for name, value in given.items() if not usual or value != usual[name]}
+        promise, settings = run.answers.promise, run.settings
+        arguments = {"seed": run.scores["selected_seed"], "device": device}
+        arguments |= {} if promise is None else {"coverage": promise.coverage}
+        if run.scores["model"] == AUTO:
+            if cls.models is not None:
+                other = cls.__mro__[1].__name__
+                raise InputError(f"The method in {run.path} was chosen automatically; load it with {other}.")
+            return cls(**arguments)._take(run)
+        adapted = settings.preset == ADAPTED  # to a graph: all settings are named, else what differs from the preset
+        preset = None if adapted else settings.preset
+        unnamed = method_of(method_for(preset), preset) if preset or cls.models is not None else None
+        loaded = cls(None if settings.method == unnamed else settings.method, preset=preset, **arguments)
+        usual = {} if adapted else settings_for(settings.method, preset).values()
+        effective = settings.effective(settings.values()).items()
+        named = {name: value for name, value in effective if name not in _DEFAULTS}
+        loaded._given = {name: value for name, value in named.items() if not usual or value != usual[name]}
         return loaded._take(run)
 
     @property
@@ -231,7 +215,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "settings_")
+        return hasattr(self, "result_")
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         shown = {name: value for name, value in self.get_params().items() if _DEFAULTS.get(name, ...) != value}
@@ -256,8 +240,14 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _take(self, run: Run) -> Self:
         self.__dict__.pop("embedding_", None)  # of an earlier fit
-        self._run, self.settings_, self.hierarchy_ = run, run.settings, run.hierarchy
+        self.result_, self.settings_, self.hierarchy_ = run, run.settings, run.hierarchy
         return self
+
+    @property
+    def _run(self) -> Run:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("The estimator is not fitted yet; call fit first.")
+        return self.result_
 
     @classmethod
     def _check_aim(cls, name: str, kind: str) -> None:
@@ -278,10 +268,6 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         for note in encoded.notes[len(graph.notes) :]:
             warnings.warn(note, stacklevel=3)
         return encoded
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("The estimator is not fitted yet; call fit first.")
 
 
 _, *_ARGUMENTS, _ = inspect.signature(NodeEstimator.__init__).parameters.values()  # without self and **settings
@@ -320,10 +306,12 @@ class NodeRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
     def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
         """Return the graph with these labels alone."""
 
-    def _fitted(self) -> Any:
+    def _rows(self, method: str, X: ArrayLike) -> NDArray[Any]:
+        """Return what a method of the fitted estimator says of nodes."""
         if not hasattr(self, "estimator_"):
             raise NotFittedError("The estimator is not fitted yet; call fit first.")
-        return self.estimator_
+        rows: NDArray[Any] = getattr(self.estimator_, method)()[self._nodes(X)]
+        return rows
 
     def _nodes(self, X: ArrayLike) -> NDArray[np.int64]:
         nodes = np.asarray(X)
@@ -362,7 +350,7 @@ class NodeClassifier(NodeEstimator):
       without hidden layers.
     - `hierarchy_`: the levels of the coarsened graph; None for a method that does not coarsen.
     - `settings_`: every setting that was used.
-    - `result_`: the whole run with its scores, history and notes; missing after `load`.
+    - `result_`: the whole run with its scores, history and notes.
     """
 
     numbers = False
@@ -377,8 +365,8 @@ class NodeClassifier(NodeEstimator):
         Features are matched by the names of their columns, with the categories and means of the fitted graph. With
         `as_frame` they are a DataFrame by the ids of the nodes.
         """
-        found = self._outputs(graph)
-        return self._by_id(found, graph, list(self.classes_)) if as_frame else found
+        probabilities = self._outputs(graph)
+        return self._by_id(probabilities, graph, list(self.classes_)) if as_frame else probabilities
 
     @overload
     def predict(self, graph: Graph | None = None, *, as_frame: Literal[False] = False) -> NDArray[Any]: ...
@@ -386,13 +374,11 @@ class NodeClassifier(NodeEstimator):
     def predict(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> "pd.Series[Any]": ...
     def predict(self, graph: Graph | None = None, *, as_frame: bool = False) -> "NDArray[Any] | pd.Series[Any]":
         """Return the name of each node's class, (n,); with `as_frame`, as a Series by the ids of the nodes."""
-        best = self.predict_proba(graph).argmax(axis=1)
-        names: NDArray[Any] = self.classes_[best]
+        names: NDArray[Any] = self.classes_[self.predict_proba(graph).argmax(axis=1)]
         return self._by_id(names, graph, "predicted") if as_frame else names
 
     def predict_set(self, graph: Graph | None = None) -> NDArray[np.bool_]:
         """Return whether each class is in the prediction set of each node, (n, classes), as `coverage` promises."""
-        self._check_fitted()
         sets = self._run.answers.promise
         if not isinstance(sets, PredictionSets):
             raise InputError(f"Prediction sets need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
@@ -412,7 +398,6 @@ class NodeClassifier(NodeEstimator):
 
         The graph must be given after `load` if the run folder does not hold it.
         """
-        self._check_fitted()
         graph = self._fitted_graph() if graph is None else graph
         confidence = self._run.confidence.max(axis=1)
         if graph.n_nodes != len(confidence):
@@ -425,13 +410,11 @@ class NodeClassifier(NodeEstimator):
         `probability` is that of the given class by the labels of other nodes, `likely` the class that they predict, and
         `neighbours` and `hyper_node` count the classes around the node.
         """
-        if not hasattr(self, "result_"):
-            raise NotFittedError("This classifier has no labels to judge; call fit first.")
-        fit = self.result_
-        doubts = judge_labels(fit.graph, fit.split)
+        run, graph = self._run, self._fitted_graph()
+        doubts = judge_labels(graph, run.split)
         if doubts is None:
             raise InputError(f"Labels can only be judged if there are {FEWEST_LABELS} or more.")
-        return doubtful_labels(fit.graph, fit.split, doubts, fit.predicted, fit.hierarchy)
+        return doubtful_labels(graph, run.split, doubts, run.predicted, run.hierarchy)
 
     def on(self, graph: Graph) -> "OnGraph":
         """Return the same classifier for nodes of this graph, for scikit-learn's model selection."""
@@ -464,21 +447,18 @@ class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn 
 
     def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
         """Return probabilities (m, classes), in the order of `classes_`."""
-        found: NDArray[Any] = self._fitted().predict_proba()[self._nodes(X)]
-        return found
+        return self._rows("predict_proba", X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return classes (m,) as they were given to `fit`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        chosen: NDArray[Any] = self.classes_[best]
-        return chosen
+        classes: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return classes
 
     def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
         self.classes_, number = np.unique(given, return_inverse=True)
         labels = np.full(self.graph.n_nodes, -1)
         labels[nodes] = number
-        names = [str(k) for k in range(self.classes_.size)]
-        return self.graph.with_labels(labels, names)
+        return self.graph.with_labels(labels, [str(k) for k in range(self.classes_.size)])
 
 
 class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -487,19 +467,8 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
         graph = Graph.from_csv("edges.csv", "nodes.csv", target="price")
         NodeRegressor().fit(graph).predict()
 
-    Args:
-        model: name of the method, as in `hiergcn fit --model`; by default it is chosen for the graph, see
-            `result_.verdict` and `result_.leaderboard`.
-        preset: name of a recipe; by default settings are adapted to the graph.
-        seed: for every random draw.
-        device: `auto`, `cpu` or `cuda`.
-        time_limit: seconds of the choice of a method; by default it depends on the size of the graph.
-        coverage: probability with which the interval of a node holds its number, for `predict_interval`. Some values
-            then calibrate the intervals and do not train.
-        verbose: print a line for each step of `fit`.
-        settings: any setting of the method by its name: `levels=4`, `dropout=0.1`; see `hiergcn settings MODEL`.
-
-    Fitted values are `embedding_`, `hierarchy_`, `settings_` and `result_`, as in `NodeClassifier`.
+    Arguments are those of `NodeClassifier`, but `coverage` is the probability with which the interval of a node holds
+    its number, for `predict_interval`. Fitted values are `embedding_`, `hierarchy_`, `settings_` and `result_`.
     """
 
     numbers = True
@@ -520,7 +489,6 @@ class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # sci
 
     def predict_interval(self, graph: Graph | None = None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lower and the upper end of the interval of each node, (n,) each, as `coverage` promises."""
-        self._check_fitted()
         intervals = self._run.answers.promise
         if not isinstance(intervals, PredictionIntervals):
             raise InputError(f"Intervals need a coverage; fit {type(self).__name__}(coverage=0.9), for example.")
@@ -548,8 +516,7 @@ class NumbersOnGraph(RegressorMixin, NodeRows):  # type: ignore[misc]  # scikit-
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the numbers of nodes, (m,)."""
-        found: NDArray[Any] = self._fitted().predict()[self._nodes(X)]
-        return found
+        return self._rows("predict", X)
 
     def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
         values = np.full(self.graph.n_nodes, np.nan)

@@ -8,7 +8,7 @@ from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.estimate import TRIAL_EPOCHS, TRIAL_REPORTS, Clock, estimate_fit
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
-from hiergcn.run.fit import draw_split
+from hiergcn.run.fit import own_split
 from hiergcn.train.events import EpochDone
 from hiergcn.train.loop import REPORT_EVERY
 
@@ -39,5 +39,5 @@ def test_a_small_graph_is_its_own_trial() -> None:
 
 def test_the_graph_is_coarsened_once(coarsenings: list[int]) -> None:
     graph = planted_graph(80, seed=0)
-    estimate_fit(graph, draw_split(graph))
+    estimate_fit(graph, own_split(graph))
     assert len(coarsenings) == 1

@@ -21,7 +21,7 @@ from hiergcn.evaluate.calibration import ENOUGH, fit_temperature
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import Homophily, profile_graph
-from hiergcn.run.fit import _row, draw_split, fit
+from hiergcn.run.fit import _row, fit, own_split
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
@@ -139,7 +139,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
     right, wrong = (np.eye(4, dtype=np.float32)[(graph.truth + k) % 4] for k in (0, 1))
     one = search.CandidateState(portfolio.PORTFOLIO[0])
     one.results.probabilities |= {0: right, 1: 0.2 + 0.2 * wrong}
-    split = draw_split(graph)
+    split = own_split(graph)
     found = _row(one, graph, split.validation, split)
     assert found.seeds == 2
     assert found.validation is not None
@@ -147,7 +147,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
 
 
 def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = search.Search(Trainer(graph, "cpu"), draw_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
+    found = search.Search(Trainer(graph, "cpu"), own_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
     found.validation_labels = found.validation_labels[:20]
     one = search.CandidateState(portfolio.PORTFOLIO[0])
     found.candidates = [one]
@@ -174,7 +174,7 @@ def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
     graph: Graph, same: float | None, differ: bool
 ) -> None:
     pairs = None if same is None else Homophily(same, 0.25, 1, 100)
-    profile = replace(profile_graph(graph, draw_split(graph)), pairs=pairs)
+    profile = replace(profile_graph(graph, own_split(graph)), pairs=pairs)
     now = portfolio.SearchState(profile, {"gcn": 0.55, "graphsage": 0.5}, error=0.1)
     assert now.neighbours_differ is differ
     assert not now._replace(error=0.01).neighbours_differ
@@ -396,7 +396,7 @@ def test_a_saved_answer_predicts_on_a_newer_graph(run: Run, graph: Graph) -> Non
 
 @pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
 def test_labels_spread_to_new_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
-    fit(graph, draw_split(graph), model=method, device="cpu").write(tmp_path / "run")
+    fit(graph, own_split(graph), model=method, device="cpu").write(tmp_path / "run")
     table = predictions_on(Run.load(tmp_path / "run"), newer(graph), "cpu")
     assert (table["predicted"][:10] == "a").mean() >= 0.8
 
@@ -419,7 +419,7 @@ def test_the_simple_methods_are_the_first() -> None:
 def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
-    split = draw_split(graph)
+    split = own_split(graph)
     found = search.Search(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
     assert found._settings(entry) == settings_for("hgcn-plus", None, "citeseer").override(
@@ -438,7 +438,6 @@ def test_every_label_validates_once(graph: Graph, result: Run) -> None:
         assert np.array_equal(np.union1d(one.train, one.validation), used)
         assert np.array_equal(one.test, split.test)
     assert {member.settings.train.selection for member in result.members} == {"loss"}
-    assert result.turns == FOLDS
     assert result.metrics()["turns"] == FOLDS
     nodes, fold = fold_of(split, graph.truth, order=canonical_order(graph.ids))
     model = result.model

@@ -129,7 +129,7 @@ def test_embedding_is_the_input_of_the_output_layer(graph: Graph, classifier: HG
     assert embedding is not None
     assert embedding.shape == (150, 8)
     assert classifier.embedding_ is embedding  # computed once
-    weights = classifier.result_.weights
+    weights = classifier.result_.members[0].weights
     logits = embedding @ weights["second"].numpy() + weights["second_bias"].numpy()
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(classifier.predict_proba(), expected, atol=1e-4)

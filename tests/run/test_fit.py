@@ -20,7 +20,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
 from hiergcn.reports.leaderboard import Row
-from hiergcn.run.fit import BASELINES, draw_split, fit
+from hiergcn.run.fit import BASELINES, fit, own_split
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train import trainer
@@ -55,7 +55,7 @@ def test_scores_match_the_predictions(graph: Graph, split: Split, result: Run) -
     assert result.scores["delivered_accuracy"] == result.metrics()["delivered_accuracy"] == pytest.approx(by_hand)
     np.testing.assert_allclose(result.probabilities, result.model.predict_proba(graph, "cpu"), atol=1e-6)
     ranks = {o.seed: (o.validation_accuracy or 0.0, -(o.validation_loss or 0.0)) for o in result.outcomes}
-    assert result.selected_seed == max(ranks, key=lambda seed: ranks[seed])
+    assert result.scores["selected_seed"] == max(ranks, key=lambda seed: ranks[seed])
     per_seed = [value for value in result.test.accuracy.per_seed if value is not None]
     assert result.test.accuracy.mean == pytest.approx(sum(per_seed) / 3)
     assert result.test.accuracy.std == pytest.approx(np.std(per_seed, ddof=1))
@@ -111,7 +111,7 @@ def test_a_new_metric_shows_up_everywhere_and_earlier_runs_load(
 
 
 def test_without_test_nodes_there_is_no_test_score(small: Graph) -> None:
-    result = fit(small, draw_split(small, test=0.0), model="mlp", changes={"epochs": 2}, baselines=BASELINES)
+    result = fit(small, own_split(small, test=0.0), model="mlp", changes={"epochs": 2}, baselines=BASELINES["classes"])
     assert result.test is None
     assert result.metrics()["test_accuracy"] is None
     assert result.baselines is not None
@@ -134,7 +134,7 @@ def test_a_failed_seed_is_counted_not_dropped(
     monkeypatch.setattr(trainer, "train_runs", second_fails)
     result = fit(graph, split, settings.override({"epochs": 3}), range(3), device="cpu")
     metrics = result.metrics()
-    assert result.failed_seeds == (1,)
+    assert list(result.scores["failed_seeds"]) == ["1"]
     assert metrics["failed_seeds"] == {"1": "diverged at epoch 2"}
     assert metrics["test_accuracy"]["per_seed"][1] is None
     assert metrics["seeds"] == [0, 1, 2]
@@ -196,14 +196,14 @@ def small() -> Graph:
 def quick_baselines(graph: Graph, *names: str, seeds: int = 1, **given: Any) -> tuple[Row, ...]:
     """The baselines of a fit that itself takes no time."""
     run: dict[str, Any] = {"model": "hgcn", "changes": {"epochs": 2, "levels": 1}, "device": "cpu"}
-    result = fit(graph, seeds=range(seeds), baselines=names or BASELINES, **run, **given)
+    result = fit(graph, seeds=range(seeds), baselines=names or BASELINES["classes"], **run, **given)
     assert result.baselines is not None
     return result.baselines
 
 
 def test_fit_does_everything_and_coarsens_once(small: Graph, coarsenings: list[int]) -> None:
     """Split, settings, hierarchy, training, baselines, reasons: without a further step, and with one coarsening."""
-    result = fit(small, model="hgcn-plus", changes={"epochs": 3}, baselines=BASELINES, device="cpu")
+    result = fit(small, model="hgcn-plus", changes={"epochs": 3}, baselines=BASELINES["classes"], device="cpu")
     assert coarsenings == [MOST_LEVELS]
     assert result.settings == choose_settings(small, result.split, changes={"epochs": 3}).settings
     assert result.reasons["levels"]
@@ -211,13 +211,13 @@ def test_fit_does_everything_and_coarsens_once(small: Graph, coarsenings: list[i
     assert result.hierarchy is not None
     assert result.hierarchy.requested == result.settings.model.levels
     assert result.baselines is not None
-    assert [one.model for one in result.baselines] == list(BASELINES)
+    assert [one.model for one in result.baselines] == list(BASELINES["classes"])
     assert np.array_equal(result.split.test, Split.by_id(small.truth, small.ids).test)
 
 
 def test_a_named_dataset_has_its_recipe_and_the_published_accuracy(small: Graph) -> None:
     result = fit(small, dataset="cora", changes={"epochs": 2}, device="cpu")
-    assert (result.settings.method, result.settings.preset, result.claim) == ("hgcn", "paper", 0.845)
+    assert (result.settings.method, result.settings.preset, result.scores["claim"]) == ("hgcn", "paper", 0.845)
     assert result.reasons == {}
 
 
@@ -249,7 +249,7 @@ def test_interrupted_baselines_leave_the_run(small: Graph) -> None:
             raise KeyboardInterrupt
 
     changes = {"epochs": 2, "levels": 1}
-    result = fit(small, model="hgcn", changes=changes, baselines=BASELINES, device="cpu", on_event=interrupt)
+    result = fit(small, model="hgcn", changes=changes, baselines=BASELINES["classes"], device="cpu", on_event=interrupt)
     assert result.baselines is None
     assert not result.interrupted
     assert any("comparison with simpler methods was stopped" in note for note in result.notes)

@@ -55,7 +55,10 @@ def test_load(folder: Path, result: Run) -> None:
     assert run.scores == json.loads(json.dumps(result.metrics()))
     assert run.config["source"] == {"command": "hiergcn fit"}
     assert np.array_equal(run.probabilities, result.probabilities)
-    assert all(np.array_equal(run.weights[name].numpy(), value.numpy()) for name, value in result.weights.items())
+    assert all(
+        np.array_equal(run.members[0].weights[name].numpy(), value.numpy())
+        for name, value in result.members[0].weights.items()
+    )
     pd.testing.assert_frame_equal(run.history, result.history, rtol=1e-12)
     assert run.hierarchy is not None
     assert result.hierarchy is not None

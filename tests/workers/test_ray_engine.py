@@ -122,7 +122,7 @@ def test_seeds_of_a_fit_are_those_of_this_process(engine: RayEngine, graph: Grap
     there = fit(graph, split, quick(), SEEDS[:3], device="cpu", engine=engine)
     assert np.array_equal(there.probabilities, here.probabilities)
     assert there.history.equals(here.history)
-    assert there.device == "cpu"
+    assert there.scores["device"] == "cpu"
 
 
 def test_ctrl_c_keeps_finished_methods_and_frees_the_workers(engine: RayEngine, graph: Graph, split: Split) -> None:

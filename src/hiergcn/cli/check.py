@@ -41,7 +41,7 @@ def check(files: dict[str, Any], estimate: bool = True) -> None:
         _print_files(screen, read.files)
     read.check_labels()
 
-    from hiergcn.run.fit import drawn_split, own_split  # imports torch: late, so that bad files are refused at once
+    from hiergcn.run.fit import DRAWN_SPLIT, own_split  # imports torch: late, so that bad files are refused at once
 
     split = own_split(graph, read.split)
     if graph.targets is None:
@@ -56,7 +56,7 @@ def check(files: dict[str, Any], estimate: bool = True) -> None:
         names = ("known values", "lowest", "first quarter", "median", "third quarter", "highest")
         print_table(screen, names, [known], title=f"\nTarget {printable(graph.target_name)}", words=())
     split.check(graph)
-    split_from = printable(read.split_from or drawn_split(graph))
+    split_from = printable(read.split_from or DRAWN_SPLIT[graph.target.kind])
     screen.print(f"\nThe split would be {split_sizes(split)}, {split_from}.", soft_wrap=True)
     if not len(split.test):
         screen.print("No labels are left for a test: a fit would show validation accuracy.", style="yellow")

@@ -98,7 +98,7 @@ def fit(
     from hiergcn.cli.progress import FitProgress, Progress
     from hiergcn.cli.summary import print_summary
     from hiergcn.model.ops.ranks import joined, rank_device
-    from hiergcn.run.fit import baselines_for, checkpoint_of, drawn_split
+    from hiergcn.run.fit import BASELINES, DRAWN_SPLIT, checkpoint_of
     from hiergcn.run.fit import fit as run_fit
     from hiergcn.settings.settings import AUTO
     from hiergcn.workers.machine import workers_for
@@ -108,7 +108,7 @@ def fit(
         raise InputError("The ranks of torchrun share the batches of an epoch; give --set batches=N, a few per rank.")
     where = options.open_engine(context, engine, workers)
     checkpoint = None if out is None else checkpoint_of(read.graph, checkpoint_folder(out), checkpoint_every)
-    split_from = read.split_from or drawn_split(read.graph)
+    split_from = read.split_from or DRAWN_SPLIT[read.graph.target.kind]
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
     if method == AUTO:
@@ -123,7 +123,7 @@ def fit(
                 preset=preset,
                 dataset=source.dataset,
                 changes=changes,
-                baselines=baselines_for(read.graph) if with_baselines else (),
+                baselines=BASELINES[read.graph.target.kind] if with_baselines else (),
                 device=rank_device(device),
                 time_limit=limit,
                 coverage=coverage,

@@ -49,16 +49,16 @@ def _print_classes(out: Console, run: Run, board: Board, how: str, chosen: str) 
     each = [("each seed, test", *_figures(test.accuracy, accuracy))] if test else []
     each.append(("each seed, validation", *_figures(validation.accuracy, accuracy)))
     each = each if len(run.seeds) > 1 or not board.automatic else []  # would repeat the delivered ones
-    rows = each + delivered if run.claim is not None else delivered + each  # the paper reports means over seeds
+    rows = each + delivered if board.claim is not None else delivered + each  # the paper reports means over seeds
     rows += [
         (f"{board.on}, {metric.description}", *_figures((test or validation)[name], metric))
         for name, metric in board.metrics.items()
         if name != board.metric
     ]
-    if run.claim is not None:
-        rows.append(("the paper's claim", percent(run.claim), "", "", ""))
+    if board.claim is not None:
+        rows.append(("the paper's claim", percent(board.claim), "", "", ""))
         if test and test.accuracy.mean is not None:
-            rows.append(("test minus claim", f"{100 * (test.accuracy.mean - run.claim):+.1f}", "", "", ""))
+            rows.append(("test minus claim", f"{100 * (test.accuracy.mean - board.claim):+.1f}", "", "", ""))
     columns: tuple[str, ...] = ("accuracy in %", "mean", "spread", "lowest", "highest")
     print_table(out, columns, rows, title=chosen if board.automatic else how)
     if len(run.members) > 1:
@@ -128,7 +128,7 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
     first, *others = (member.uses_features for member in run.members)  # else labels are spread at once, without epochs
     epoch = f", {1000 * seconds['epoch']:.1f} ms per epoch" if first else ""
     times = f"coarsening {duration(seconds['coarsen'])}, training {duration(seconds['train'])}{epoch}"
-    out.print(f"Time: {times} on {run.device}.")
+    out.print(f"Time: {times} on {run.scores['device']}.")
     rule = f"{run.scores['selection']}; no" if first or any(others) else "no"
     out.print(f"Selection: {rule} test label is read before the end.")
     for note in run.notes[:SHOWN_NOTES]:
@@ -163,8 +163,8 @@ def _print_verdict(out: Console, run: Run, without_test: str) -> None:
         out.print(run.verdict, style="bold")
     if not run.test:
         out.print(without_test, style="yellow")
-    if run.failed_seeds:
-        failed = f"{len(run.failed_seeds)} of {len(run.seeds)} seeds failed and are not in the mean."
+    if run.scores["failed_seeds"]:
+        failed = f"{len(run.scores['failed_seeds'])} of {len(run.seeds)} seeds failed and are not in the mean."
         out.print(failed, style="yellow")
 
 

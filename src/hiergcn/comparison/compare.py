@@ -242,7 +242,7 @@ _DRAWN = {
 def describe_splits(splits: Sequence[SplitSpec], drawn: bool = False) -> str:
     """Describe the splits in words; `drawn` is true if the graph has no split of its own."""
     if tuple(splits) == (PUBLIC,):
-        return f"one split, {DRAWN_SPLIT}" if drawn else "the graph's own split"
+        return f"one split, {DRAWN_SPLIT['classes']}" if drawn else "the graph's own split"
     return f"{len(splits)} {_DRAWN[splits[0].kind]}"
 
 

@@ -6,7 +6,7 @@ If no method is named, `choose.search.choose` takes the place of settings and tr
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from hiergcn.advise.doubtful import MOST_NODES, Doubts, doubtful_labels, judge_labels, without_doubtful
 from hiergcn.advise.suggest import DEPTH, page_suggestions
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.choose.search import Automatic, CandidateState, choose
 from hiergcn.coarsening import CoarsenConfig, Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import check_coverage, fewest_nodes
@@ -38,20 +37,20 @@ from hiergcn.workers.machine import available_memory, one_thread, require_memory
 from hiergcn.workers.memory_plan import needed_on
 from hiergcn.workers.pool import Engine
 
-BASELINES = ("label-propagation", "mlp", "gcn")
-"""Simpler methods to compare with: label propagation uses the edges alone, the perceptron the features alone, and GCN
-both without a hierarchy."""
-NUMBER_BASELINES = ("constant", "harmonic", *BASELINES)
-"""The same for numbers, with the mean and harmonic interpolation as floors."""
+if TYPE_CHECKING:  # imported if no method is named
+    from hiergcn.choose.search import Automatic, CandidateState
+
+_SIMPLE = ("label-propagation", "mlp", "gcn")
+BASELINES = {"classes": _SIMPLE, "numbers": ("constant", "harmonic", *_SIMPLE)}
+"""Simpler methods to compare with, by the kind of target: label propagation uses the edges alone, the perceptron the
+features alone, and GCN both without a hierarchy; the mean and harmonic interpolation are floors for numbers."""
 BASELINE_SEEDS = 3
 """Most seeds of a baseline."""
-DRAWN_SPLIT = "drawn with seed 0: a fifth of each class for validation, and a fifth for test if it has five labels"
-"""Description of `draw_split`'s default."""
-DRAWN_NUMBERS = "drawn with seed 0: a fifth of the known values for validation and a fifth for test"
-"""The same for numbers."""
-
-NUMBER_SELECTION = "epoch of lowest squared error on validation"
-
+DRAWN_SPLIT = {
+    "classes": "drawn with seed 0: a fifth of each class for validation, and a fifth for test if it has five labels",
+    "numbers": "drawn with seed 0: a fifth of the known values for validation and a fifth for test",
+}
+"""Description of the split that `own_split` draws, by the kind of target."""
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
 
 
@@ -87,7 +86,7 @@ def fit(
 
     Args:
         graph: with some labels; gets structural features if it has none.
-        split: that of the graph if None; drawn from the labels if it has none, see `draw_split`.
+        split: that of the graph if None; drawn from the labels if it has none, see `own_split`.
         settings: used as they are; if None, they are chosen by the next four arguments, see `choose_settings`.
         seeds: one model each; the answer is their mean.
         model: name of a method, or `auto`.
@@ -130,6 +129,8 @@ def fit(
         split = without_doubtful(graph, split, doubts, drop_doubtful)
 
     if settings is None and is_automatic(model, preset, dataset):
+        from hiergcn.choose.search import choose
+
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
         seeds = [int(seed) for seed in seeds]
@@ -144,7 +145,7 @@ def fit(
         else:
             chosen = ChosenSettings(settings.override(changes or {}))
         answer = _answer_of_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
-    return _finished(answer, trainer, split, coverage, doubts, advise, order)
+    return _evaluated(answer, trainer, split, coverage, doubts, advise, order)
 
 
 def graph_arrays(graph: Graph) -> list[np.ndarray]:
@@ -258,20 +259,20 @@ def _baseline(
     return Row(name, name, len(seeds), validation, test, trained.seconds)
 
 
-def _answer_of_choice(automatic: Automatic, trainer: Trainer, split: Split) -> _Answer:
+def _answer_of_choice(automatic: "Automatic", trainer: Trainer, split: Split) -> _Answer:
     """Return the weighted mean of the chosen candidates, with the leaderboard."""
     graph, chosen, folds = trainer.graph, automatic.chosen, len(automatic.folds)
     members = [
         Member(
             candidate.settings,
             seed,
-            weights[turn],
+            weights[fold],
             candidate.weight / len(candidate.results.weights) / folds,
-            turn if folds > 1 else None,
+            fold if folds > 1 else None,
             candidate.temperature.value,
         )
         for candidate in chosen
-        for turn in range(folds)
+        for fold in range(folds)
         for seed, weights in candidate.results.weights.items()
         if candidate.settings is not None
     ]
@@ -301,7 +302,7 @@ def _answer_of_choice(automatic: Automatic, trainer: Trainer, split: Split) -> _
     )
 
 
-def _row(candidate: CandidateState, graph: Graph, validation: NDArray[np.int64], split: Split) -> Row:
+def _row(candidate: "CandidateState", graph: Graph, validation: NDArray[np.int64], split: Split) -> Row:
     """Return the scores of a candidate by the mean of its seeds."""
     if not candidate.is_done:
         return Row(candidate.entry.name, candidate.entry.method, left_out=candidate.left_out)
@@ -317,7 +318,7 @@ def _row(candidate: CandidateState, graph: Graph, validation: NDArray[np.int64],
     )
 
 
-def _finished(
+def _evaluated(
     answer: _Answer,
     trainer: Trainer,
     split: Split,
@@ -327,30 +328,26 @@ def _finished(
     order: NDArray[np.int64] | None,
 ) -> Run:
     """Evaluate an answer, look for what to label next, and return the run with the nodes in the user's order."""
-    graph, trained, outputs = trainer.graph, answer.trained, answer.outputs
+    graph, target, trained, outputs = trainer.graph, trainer.graph.target, answer.trained, answer.outputs
     validation = np.sort(np.concatenate([fold.validation for fold in answer.folds]))
     training = np.setdiff1d(answer.folds[0].train, validation)
     scored = replace(answer.folds[0], train=training, validation=validation)
     first = next(member for member in answer.members if member.seed == trained.best)
     members = (first, *(member for member in answer.members if member is not first))
-    depths = [made for member in members if (made := trainer.hierarchy(member.settings)) is not None]
-    hierarchy = max(depths, key=lambda made: made.depth, default=answer.hierarchy)
-    history, predicted = trained.history(), graph.target.hard_predictions(outputs)
+    hierarchies = [made for member in members if (made := trainer.hierarchy(member.settings)) is not None]
+    hierarchy = max(hierarchies, key=lambda made: made.depth, default=answer.hierarchy)
+    history, predicted = trained.history(), target.hard_predictions(outputs)
 
     answers, figures = evaluate(graph, scored, outputs, coverage)
-    votes_of_run, advice = None, dict[str, pd.DataFrame]()
-    if graph.target.kind == "classes" and graph.adjacency.nnz <= 2 * MOST_EDGES:
+    votes_of_run, votes_of_given, advice = None, None, dict[str, pd.DataFrame]()
+    if target.kind == "classes" and graph.adjacency.nnz <= 2 * MOST_EDGES:
         model, features = trainer.restore(first.settings, answer.folds[first.turn or 0], first.weights)
         votes_of_run = votes(model, features, predicted)
+        if votes_of_run is not None and doubts is not None:
+            votes_of_given = votes(model, features, doubts.in_place_of(predicted))
     if doubts is not None:
-        given = votes(model, features, doubts.in_place_of(predicted)) if votes_of_run is not None else None
-        advice[DOUBTFUL] = doubtful_labels(graph, split, doubts, predicted, hierarchy, given)
-    seconds = {
-        "coarsen": trainer.coarsen_seconds,
-        "train": trained.seconds if answer.seconds is None else answer.seconds,
-        "epoch": trained.seconds / max(len(history), 1),
-    }
-    if advise and graph.target.kind == "classes":
+        advice[DOUBTFUL] = doubtful_labels(graph, split, doubts, predicted, hierarchy, votes_of_given)
+    if advise and target.kind == "classes":
         deep = trainer.cached_hierarchy(DEPTH, CoarsenConfig())
         suggested = page_suggestions(graph, answers.confidence(outputs).max(axis=1), deep)
         advice |= {} if suggested is None else {SUGGESTIONS: suggested}
@@ -358,6 +355,7 @@ def _finished(
     over_seeds = evaluate_part(graph, validation, answer.by_seed, trained.seeds)
     test = evaluate_test(graph, scored, answer.by_seed, trained.seeds)
     learner = next((member for member in members if member.uses_features), first)
+    selection = "epoch of lowest squared error on validation"
     nodes, edges = hierarchy.sizes() if hierarchy else ((graph.n_nodes,), (graph.n_edges,))
     scores = {
         "model": first.settings.method,
@@ -365,28 +363,24 @@ def _finished(
         "dataset": graph.name,
         "seeds": trained.seeds,
         "failed_seeds": {str(outcome.seed): outcome.failure for outcome in trained.outcomes if outcome.failure},
-        **({"target": graph.target_name} if graph.target.kind == "numbers" else {}),
+        **({"target": graph.target_name} if target.kind == "numbers" else {}),
         **{result_key(name): test[name].to_dict() if test else None for name in over_seeds},
         **{f"val_{name}": summary.to_dict() for name, summary in over_seeds.items()},
         **figures,
         "doubtful_labels": len(advice[DOUBTFUL]) if DOUBTFUL in advice else None,
-        "baselines": None,
-        "leaderboard": None,
-        "verdict": None,
-        "claim": None,
+        **dict.fromkeys(("baselines", "leaderboard", "verdict", "claim")),
         "best_epoch": [outcome.best_epoch for outcome in trained.outcomes],
         "epochs": len(history),
         "turns": len(answer.folds),
         "selected_seed": first.seed,
-        "selection": NUMBER_SELECTION if graph.target.kind == "numbers" else learner.settings.train.selection_rule,
+        "selection": selection if target.kind == "numbers" else learner.settings.train.selection_rule,
         "hierarchy": {"nodes": [int(n) for n in nodes], "edges": [int(e) for e in edges]},
-        "split": {
-            "train": len(split.train),
-            "val": len(split.validation),
-            "test": len(split.test),
-            "calibration": len(split.calibration),
+        "split": {part.replace("validation", "val"): len(getattr(split, part)) for part in ALL_PARTS},
+        "seconds": {
+            "coarsen": trainer.coarsen_seconds,
+            "train": trained.seconds if answer.seconds is None else answer.seconds,
+            "epoch": trained.seconds / max(len(history), 1),
         },
-        "seconds": seconds,
         "device": trainer.trains_on,
         "interrupted": answer.interrupted,
         "notes": answer.notes,
@@ -395,10 +389,7 @@ def _finished(
     unit = answers.target.scale
     config = first.settings.to_dict() | {
         "members": [member.to_dict() for member in members],
-        "turns": len(answer.folds),
-        "dataset": graph.name,
-        "seeds": trained.seeds,
-        "device": trainer.trains_on,
+        **{name: scores[name] for name in ("turns", "dataset", "seeds", "device")},
         "n_features": graph.n_features,
         "class_names": list(graph.class_names),
         "target": unit and {"name": graph.target_name, "mean": unit.mean, "spread": unit.std},
@@ -415,26 +406,20 @@ def _finished(
     part = np.full(graph.n_nodes, "", dtype=object)
     for name in ALL_PARTS:
         part[getattr(split, name)] = name
-    table = {
-        "id": graph.ids,
-        **answers.columns(outputs),
-        "given": np.isin(part, ("train", "validation")),
-        **graph.target.column(),
-        "split": part,
-    }
+    table = {"id": graph.ids, **answers.columns(outputs), "given": np.isin(part, ("train", "validation"))}
     return Run(
-        config,
-        scores,
-        pd.DataFrame(table),
-        members,
-        outputs,
-        history,
-        hierarchy,
-        votes_of_run,
-        graph.coordinates,
-        tuple(trained.outcomes),
-        graph,
-        advice,
+        config=config,
+        scores=scores,
+        table=pd.DataFrame(table | graph.target.column() | {"split": part}),
+        members=members,
+        probabilities=outputs,
+        history=history,
+        hierarchy=hierarchy,
+        votes=votes_of_run,
+        coordinates=graph.coordinates,
+        outcomes=tuple(trained.outcomes),
+        fitted_graph=graph,
+        advice=advice,
     )
 
 
@@ -443,10 +428,10 @@ def _single_labels(graph: Graph) -> list[str]:
     if graph.labels is None:
         return []
     single = np.flatnonzero(np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes) == 1)
-    if not single.size:
-        return []
     names = ", ".join(f"{graph.class_names[k]!r:.40}" for k in single[:5]) + (", .." if single.size > 5 else "")
-    return [f"classes with one label, which trains and leaves none to validate the class: {names}"]
+    return (
+        [f"classes with one label, which trains and leaves none to validate the class: {names}"] if single.size else []
+    )
 
 
 def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
@@ -486,22 +471,10 @@ def in_canonical_order(graph: Graph, split: Split | None) -> tuple[Graph, Split 
 
 
 def own_split(graph: Graph, split: Split | None = None, *, test: float = 0.2, seed: int = 0) -> Split:
-    """Return the split that is given, or that the data name, or one drawn from the labels."""
-    return split or graph.split or draw_split(graph, test=test, seed=seed)
+    """Return the split that is given, or that the data name, or one drawn from the labels, see `Split.by_id`.
 
-
-def draw_split(graph: Graph, validation: float = 0.2, test: float = 0.2, seed: int = 0) -> Split:
-    """Draw a share of the labels of each class for validation and, if it has enough, for test; see `Split.by_id`."""
-    if graph.target.values is None:
+    It is drawn with a fifth of the labels of each class for validation and, if it has enough, a share for test.
+    """
+    if split is None and graph.split is None and graph.target.values is None:
         raise InputError(f"{graph.name} has no labels to learn from; give the class or the number of some nodes.")
-    return Split.by_id(graph.strata, graph.ids, validation, test, seed)
-
-
-def drawn_split(graph: Graph) -> str:
-    """Describe the split that `draw_split` draws."""
-    return DRAWN_SPLIT if graph.targets is None else DRAWN_NUMBERS
-
-
-def baselines_for(graph: Graph) -> tuple[str, ...]:
-    """Return the simpler methods to compare with."""
-    return BASELINES if graph.targets is None else NUMBER_BASELINES
+    return split or graph.split or Split.by_id(graph.strata, graph.ids, 0.2, test, seed)

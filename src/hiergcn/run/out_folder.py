@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,10 +44,9 @@ _FORMAT_NAME = "hiergcn run"
 
 def check_free(path: Path) -> None:
     """Refuse a folder that holds files or cannot be written, before any work is done; a run never overwrites."""
-    if path.is_dir():
-        if any(path.iterdir()):
-            raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
-    elif path.exists() or path.is_symlink():
+    if path.is_dir() and any(path.iterdir()):
+        raise InputError(f"{path} already holds files; name another folder for the run or move that one away.")
+    if not path.is_dir() and (path.exists() or path.is_symlink()):
         raise InputError(f"{path} is a file; name a folder for the run.")
     existing = _existing(path)
     try:
@@ -54,15 +54,6 @@ def check_free(path: Path) -> None:
             pass
     except OSError as error:
         raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
-
-
-def next_free(folder: Path) -> Path:
-    """Return the folder itself, or the first of folder-2, folder-3, ... that is not taken."""
-    number, candidate = 1, folder
-    while candidate.is_symlink() or candidate.is_file() or (candidate.is_dir() and any(candidate.iterdir())):
-        number += 1
-        candidate = folder.with_name(f"{folder.name}-{number}")
-    return candidate
 
 
 @contextmanager
@@ -89,15 +80,13 @@ def held(path: Path) -> Iterator[Path]:
 @contextmanager
 def held_free(folder: Path) -> Iterator[Path]:
     """Hold the folder, or the first of folder-2, folder-3, ... that is neither taken nor held."""
-    number = 1
-    while True:
-        candidate = next_free(folder if number == 1 else folder.with_name(f"{folder.name}-{number}"))
-        try:
-            with held(candidate):
-                yield candidate
-                return
-        except HeldError:
-            number += 1
+    for number in count(1):
+        path = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
+        with suppress(HeldError):
+            if not (path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir()))):
+                with held(path):
+                    yield path
+                    return
 
 
 @contextmanager
@@ -164,8 +153,7 @@ def write_or_rescue(write: Callable[[Path], None], path: Path) -> tuple[Path, st
     except UnwritableError as error:
         failure = error
     for place in dict.fromkeys((Path(tempfile.gettempdir()), Path.home(), Path.cwd())):
-        with suppress(UnwritableError, OSError, InputError):
-            rescued = next_free(place / f"{path.name}-rescued")
+        with suppress(UnwritableError, OSError, InputError), held_free(place / f"{path.name}-rescued") as rescued:
             write(rescued)
             return rescued, str(failure)
     raise failure
@@ -178,11 +166,16 @@ def write_manifest(folder: Path, without: Collection[str] = ()) -> None:
     (folder / MANIFEST).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def check_manifest(folder: Path) -> None:
+def check_manifest(folder: Path, required: Collection[str]) -> None:
     """Refuse another version of the folder, and a file that is not the one that was written with the others."""
+
+    def check_there(name: str) -> None:
+        if not (folder / name).is_file():
+            raise InputError(f"{folder / name} is missing, so the run folder is incomplete; run the fit again.")
+
+    for name in (*required, MANIFEST):
+        check_there(name)
     path = folder / MANIFEST
-    if not path.is_file():
-        raise InputError(f"{path} is missing, so the run folder is incomplete; run the fit again.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         name, _, version = str(content["format"]).rpartition(" ")
@@ -192,8 +185,7 @@ def check_manifest(folder: Path) -> None:
     if name != _FORMAT_NAME or newer:
         raise InputError(f"{folder} was written by a newer hiergcn ({content['format']!s:.40}); update hiergcn.")
     for file, digest in digests.items():
-        if not (folder / file).is_file():
-            raise InputError(f"{folder / file} is missing, so the run folder is incomplete; run the fit again.")
+        check_there(file)
         if _digest(folder / file) != digest:
             raise InputError(
                 f"{folder / file} is not the file that was written with the others: it was changed, damaged or taken "
@@ -228,5 +220,5 @@ def _locked(lock: Path) -> int | None:
         os.close(handle)  # it was removed by its last holder; there may be a new one
 
 
-def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count:,} bytes"
+def _size(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size:,} bytes"

@@ -20,7 +20,7 @@ from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import HarmonicInput, build_method, column_names
-from hiergcn.model.method import Features, Labelled, NodeModel, Prepared, activated, with_weights
+from hiergcn.model.method import Features, Labelled, NodeModel, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
 from hiergcn.train.trainer import fold_of
@@ -54,28 +54,20 @@ class Model:
             known = pd.Index(self.target.names).get_indexer(pd.Index(run.table["label"])).astype(np.int64)
         else:
             known = run.table["value"].to_numpy(np.float64)
-        self.train, self.turns = run.split.train, None
-        """The training nodes, for methods that diffuse labels; and the turn in which each validated, -1 for never."""
-        if run.turns > 1:
-            self.train, self.turns = fold_of(run.split, known, run.turns, order)
+        self.train, self.folds = run.split.train, None
+        """The training nodes, for methods that diffuse labels; and the fold in which each validated, -1 for never."""
+        if (folds := run.scores["turns"]) > 1:
+            self.train, self.folds = fold_of(run.split, known, folds, order)
         self.train_labels = known[self.train]
 
     def __repr__(self) -> str:
-        names = list(dict.fromkeys(one.name for one in self.members))
+        names = list(dict.fromkeys(member.name for member in self.members))
         return f"Model({', '.join(names)}; networks={len(self.members)}, features={self.n_features})"
 
     @property
     def explained(self) -> "Member":
         """The member that explanations are about: the first that uses features, if any does."""
-        return next((one for one in self.members if one.uses_features), self.members[0])
-
-    @property
-    def inductive(self) -> bool:
-        """Whether every member applies to other nodes."""
-        return all(
-            one.model.label_only or build_method(one.method, one.model).inductive
-            for one in (member.settings for member in self.members)
-        )
+        return next((member for member in self.members if member.uses_features), self.members[0])
 
     def encoded(self, graph: Graph) -> Graph:
         """Return a graph with the features that the model takes: matched by name, or made from the edges."""
@@ -104,28 +96,28 @@ class Model:
             yield member.name, weight, Temperature(member.temperature).scale(total / weight)  # which is 1 for numbers
 
     def shares(self, member: "Member", graph: Graph) -> NDArray[np.float64]:
-        """Return the weight of a member at each node, (n, 1): at a node that validated in a turn, that turn's alone."""
+        """Return the weight of a member at each node, (n, 1): at a node that validated in a fold, that fold's alone."""
         shares = np.full((graph.n_nodes, 1), member.share)
-        if self.turns is not None:
-            found, here = self._training_nodes(graph)
-            turn = self.turns[here]
-            shares[found[turn >= 0]] = 0.0
-            shares[found[turn == member.turn]] = member.share * (self.turns.max() + 1)
+        if self.folds is not None:
+            nodes, rows = self._training_nodes(graph)
+            fold = self.folds[rows]
+            shares[nodes[fold >= 0]] = 0.0
+            shares[nodes[fold == member.turn]] = member.share * (self.folds.max() + 1)
         return shares
 
     def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[Any]]:
         """Yield the probabilities of each member, (n, classes), or its numbers, (n, 1)."""
-        self._check_applies(graph)
-        ordered, back = in_order(self.encoded(graph))
+        ordered, back = self._applied(graph)
         for model, features in self.each_on(ordered, device):
             with torch.no_grad():
                 yield self.target.restored(activated(model(features)).cpu().numpy()[back])
 
-    def _check_applies(self, graph: Graph) -> None:
-        """Refuse a graph that the model could only guess about."""
-        ids = graph.ids.astype(str)
-        seen = np.isin(ids, self.ids)
-        if not self.inductive and not (seen.all() and ids.size == self.ids.size):
+    def _applied(self, graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
+        """Return a graph as the networks take it, and the way back; refuse one that they could only guess about."""
+        seen = np.isin(graph.ids.astype(str), self.ids)
+        models = [member.settings for member in self.members if member.uses_features]
+        inductive = all(build_method(settings.method, settings.model).inductive for settings in models)
+        if not inductive and not (seen.all() and seen.size == self.ids.size):
             raise InputError(
                 f"{self.members[0].settings.method} is transductive and {graph.name} has other nodes than the training "
                 "graph; fit again, or use a model with features."
@@ -136,54 +128,55 @@ class Model:
                 f"The model was trained on features made from the edges and needs at least half of the nodes it has "
                 f"seen; {graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
             )
+        return in_order(self.encoded(graph))
 
     def each_on(
         self, graph: Graph, device: str, members: "Sequence[Member] | None" = None
     ) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
-        place, n_classes = choose_device(device), self.target.n_outputs
-        for (settings, turn), alike in groupby(members or self.members, key=lambda one: (one.settings, one.turn)):
-            method, task = build_method(settings.method, settings.model), self._task(graph, turn)
-            prepared: Prepared | None = None
+        place = choose_device(device)
+        by_settings = groupby(members or self.members, key=lambda member: (member.settings, member.turn))
+        for (settings, fold), group in by_settings:
+            alike, method, task = list(group), build_method(settings.method, settings.model), self._task(graph, fold)
+            hierarchy = self._hierarchy_of(graph, settings) if settings.model.uses_hierarchy else None
+            prepared = method.prepare(task, hierarchy, place, alike[0].weights)
             for member in alike:
-                if prepared is None:
-                    hierarchy = self._hierarchy_of(graph, settings) if settings.model.uses_hierarchy else None
-                    prepared = method.prepare(task, hierarchy, place, member.weights)
-                if settings.model.label_only:
+                if not member.uses_features:
                     with place:  # it learns again from the training labels that it finds in the graph
-                        relearned: Any = method.build(prepared, task.n_classes, torch.Generator(place)).to(place)
-                    nodes, labels = (torch.from_numpy(part).to(place) for part in (task.train, task.train_labels))
-                    relearned.solve(Labelled(nodes, labels))
-                    yield relearned.eval(), prepared.features
+                        model: Any = method.build(prepared, task.n_classes, torch.Generator(place)).to(place)
+                    model.solve(
+                        Labelled(*(torch.from_numpy(part).to(place) for part in (task.train, task.train_labels)))
+                    )
+                    yield model.eval(), prepared.features
                     continue
                 try:
-                    yield with_weights(method, prepared, member.weights, n_classes, place), prepared.features
+                    model = with_weights(method, prepared, member.weights, self.target.n_outputs, place)
                 except RuntimeError:
                     raise InputError(
                         f"The weights of the model do not fit {graph.name}: it has other levels than the training "
                         "graph or, for a model that uses no features, other nodes. Fit the model again."
                     ) from None
+                yield model, prepared.features
 
-    def _task(self, graph: Graph, turn: int | None) -> Task:
+    def _task(self, graph: Graph, fold: int | None) -> Task:
         """Return the task to predict on a graph: it has the training labels of the nodes that it shares."""
-        found, here = self._training_nodes(graph)
-        if self.turns is not None and turn is not None:
-            trained = self.turns[here] != turn
-            found, here = found[trained], here[trained]
-        return Task.known(graph, self.target.n_outputs, found, self.target.standardised(self.train_labels[here]))
+        nodes, rows = self._training_nodes(graph)
+        if self.folds is not None and fold is not None:
+            trained = self.folds[rows] != fold
+            nodes, rows = nodes[trained], rows[trained]
+        return Task.known(graph, self.target.n_outputs, nodes, self.target.standardised(self.train_labels[rows]))
 
     def _training_nodes(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the training nodes of a graph, ascending as in training, and the place of each in `train`."""
-        found = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
-        listed = np.argsort(found)
-        here = listed[found[listed] >= 0]
-        return found[here].astype(np.int64), here
+        """Return the training nodes of a graph, ascending as in training, and the row of each in `train`."""
+        nodes = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
+        rows = np.argsort(nodes)
+        rows = rows[nodes[rows] >= 0]
+        return nodes[rows].astype(np.int64), rows
 
     @one_thread()
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
-        self._check_applies(graph)
-        ordered, back = in_order(self.encoded(graph))
+        ordered, back = self._applied(graph)
         model, features = next(self.each_on(ordered, device, self.members[:1]))
         embed: Any = getattr(model, "embed", None)
         if embed is None or (self.hierarchy is not None and self.hierarchy.depth == 0):
@@ -246,7 +239,7 @@ def predictions_again(run: "Run", graph: Graph, device: str = "auto") -> pd.Data
     Predictions that were made in batches, without the edges between them, are returned as they are.
     """
     graph = training_graph(run, graph)
-    if any(one.settings.train.batches > 1 and one.settings.train.batch_validation for one in run.members):
+    if any(config.batches > 1 and config.batch_validation for config in (m.settings.train for m in run.members)):
         return run.table
     probabilities = run.model.predict_proba(graph, device)
     rounding = ROUNDING * run.target.std
@@ -294,33 +287,28 @@ def explain(
         class_=class_,
         top=top,
     )
-    row, n_outputs = int(np.flatnonzero(graph.ids.astype(str) == explanation.id)[0]), model.target.n_outputs
+    row, target = int(np.flatnonzero(graph.ids.astype(str) == explanation.id)[0]), model.target
     totals: dict[str, tuple[float, NDArray[Any]]] = {}  # by method: its weight, and its probabilities times that
     for name, share, outputs in model.each_method(graph, device):
-        weight, total = totals.get(name, (0.0, np.zeros(n_outputs)))
+        weight, total = totals.get(name, (0.0, np.zeros(target.n_outputs)))
         totals[name] = (weight + share, total + share * outputs[row])
-    methods: tuple[MethodShare, ...] = ()  # the prediction of each method, if there are several
-    if len(totals) > 1 and model.target.kind == "numbers":
-        methods = tuple(MethodShare(name, w, f"{t[0] / w:.6g}", None) for name, (w, t) in totals.items())
-    elif len(totals) > 1:
-        names = model.target.names
-        class_number = names.index(explanation.explained)
-        methods = tuple(
-            MethodShare(name, w, names[int(t.argmax())], float(t[class_number] / w)) for name, (w, t) in totals.items()
-        )
-    explanation = replace(explanation, by_labels=by_labels, method=model.explained.name, methods=methods)
     predicted = run.table.set_index("id").loc[node.strip()]
-    promise = run.answers.promise
-    if run.target.kind == "classes":
-        return (
-            explanation
-            if promise is None
-            else replace(explanation, set=str(predicted["set"]), coverage=promise.coverage)
-        )
-    explanation = replace(explanation, predicted=f"{predicted['predicted']:g}", probability=None)
-    if promise is None or pd.isna(predicted["lower"]):
-        return explanation
-    return replace(explanation, set=f"{predicted['lower']:g} to {predicted['upper']:g}", coverage=promise.coverage)
+    explanation = replace(explanation, by_labels=by_labels, method=model.explained.name)
+    promise, region = run.answers.promise, None
+    if target.kind == "classes":
+        number = target.names.index(explanation.explained)
+        methods = [
+            MethodShare(m, w, target.names[int(t.argmax())], float(t[number] / w)) for m, (w, t) in totals.items()
+        ]
+        region = None if promise is None else str(predicted["set"])
+    else:
+        explanation = replace(explanation, predicted=f"{predicted['predicted']:g}", probability=None)
+        methods = [MethodShare(m, w, f"{t[0] / w:.6g}", None) for m, (w, t) in totals.items()]
+        if promise is not None and pd.notna(predicted["lower"]):
+            region = f"{predicted['lower']:g} to {predicted['upper']:g}"
+    if promise is not None and region is not None:
+        explanation = replace(explanation, set=region, coverage=promise.coverage)
+    return replace(explanation, methods=tuple(methods) if len(methods) > 1 else ())
 
 
 def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:

@@ -83,15 +83,15 @@ class Member:
     def __repr__(self) -> str:
         return f"Member({self.name!r}, seed={self.seed}, share={self.share:.3g})"
 
-    @property
-    def name(self) -> str:
-        """The method, with its label inputs, such as `gcn+harmonic`."""
-        return candidate_name(self.settings.method, self.settings.model)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the weights."""
         about = {name: getattr(self, name) for name in ("seed", "share", "turn", "temperature")}
         return self.settings.to_dict() | about
+
+    @property
+    def name(self) -> str:
+        """The method, with its label inputs, such as `gcn+harmonic`."""
+        return candidate_name(self.settings.method, self.settings.model)
 
     @property
     def uses_features(self) -> bool:
@@ -139,29 +139,22 @@ class Run:
         path = Path(path)
         if not path.is_dir():
             raise InputError(f"There is no run folder at {path}; give the folder that `hiergcn fit --out` wrote.")
-        for name in REQUIRED:
-            if not (path / name).is_file():
-                raise InputError(f"{path / name} is missing, so the run folder is incomplete; run the fit again.")
-        check_manifest(path)
+        check_manifest(path, REQUIRED)
         try:
-            config, scores = _read_json(path / "config.json"), _read_json(path / "metrics.json")
+            config = _read_json(path / "config.json")
             types = _CLASSES if config["target"] is None else _NUMBERS
-            predictions = _read_table(path / "predictions.csv", types, "value", "lower", "upper")
-            hierarchy, votes, places = (path / name for name in ("hierarchy.npz", "votes.npz", COORDINATES))
-            coordinates = None
-            if places.exists():
-                with np.load(places, allow_pickle=False) as saved:
-                    coordinates = Coordinates(saved["values"], bool(saved["degrees"]))
+            table = _read_table(path / "predictions.csv", types, "value", "lower", "upper")
+            hierarchy, votes, coordinates = (path / name for name in ("hierarchy.npz", "votes.npz", COORDINATES))
             run = cls(
                 config=config,
-                scores=scores,
-                table=unescaped(predictions) if config["spreadsheet_safe"] else predictions,
+                scores=_read_json(path / "metrics.json"),
+                table=unescaped(table) if config["spreadsheet_safe"] else table,
                 members=_members(config, load_file(path / "model.safetensors")),
                 probabilities=np.load(path / "probabilities.npy", allow_pickle=False),
                 history=_read_table(path / "history.csv", _HISTORY, *HISTORY),
                 hierarchy=Hierarchy.load(hierarchy) if hierarchy.exists() else None,
                 votes=Votes.load(votes) if votes.exists() else None,
-                coordinates=coordinates,
+                coordinates=_read_coordinates(coordinates) if coordinates.exists() else None,
                 path=path,
             )
             run._check_consistent(path)
@@ -225,8 +218,8 @@ class Run:
                 self.graph.to_npz(draft / GRAPH)
             if self.votes is not None:
                 self.votes.save(draft / "votes.npz")
-            if (places := self.coordinates) is not None:
-                np.savez_compressed(draft / COORDINATES, values=places.values, degrees=places.degrees)
+            if (at := self.coordinates) is not None:
+                np.savez_compressed(draft / COORDINATES, values=at.values, degrees=at.degrees)
             numbered = enumerate(self.members)
             weights = {f"{k}.{name}": weight for k, member in numbered for name, weight in member.weights.items()}
             try:
@@ -279,8 +272,7 @@ class Run:
         return self.table.copy()
 
     def __repr__(self) -> str:
-        part, score = ("test", self.test) if self.test else ("validation", self.validation)
-        scored = f"{part} {score_text(score)}"
+        scored = f"test {score_text(self.test)}" if self.test else f"validation {score_text(self.validation)}"
         return f"Run({self.scores['dataset']!r}, {self.scores['model']!r}, {scored}, seeds={len(self.seeds)})"
 
     def _repr_html_(self) -> str:
@@ -290,8 +282,8 @@ class Run:
         facts |= {"nodes": len(self.table), "training": f"{self.seconds['train']:.1f} s"}
         how = "automatic choice" if self.leaderboard is not None else self.settings.method
         board = self.leaderboard or Leaderboard(self.baselines or ())
-        parts = [*([sentence(self.verdict)] if self.verdict else []), *([board._repr_html_()] if board else [])]
-        return card(f"{self.scores['dataset']}: {how}", facts, *parts)
+        shown = sentence(self.verdict) if self.verdict else "", board._repr_html_() if board else ""
+        return card(f"{self.scores['dataset']}: {how}", facts, *shown)
 
     # what the files say
 
@@ -306,27 +298,8 @@ class Run:
         return self.members[0].settings
 
     @property
-    def weights(self) -> Any:
-        """The weights of the first member."""
-        return self.members[0].weights
-
-    @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(self.scores["seeds"])
-
-    @property
-    def failed_seeds(self) -> tuple[int, ...]:
-        return tuple(map(int, self.scores["failed_seeds"]))
-
-    @property
-    def selected_seed(self) -> int:
-        """The seed of the first member: of its method, the best on validation."""
-        return int(self.scores["selected_seed"])
-
-    @property
-    def turns(self) -> int:
-        """Folds of the cross-validation of training and validation labels, 1 without; see `train.trainer`."""
-        return int(self.scores["turns"])
 
     @cached_property
     def validation(self) -> PartReport:
@@ -357,12 +330,6 @@ class Run:
         return verdict
 
     @property
-    def claim(self) -> float | None:
-        """Accuracy that the paper claims on this dataset."""
-        claim: float | None = self.scores["claim"]
-        return claim
-
-    @property
     def reasons(self) -> dict[str, str]:
         """The reason for each setting that was chosen for the graph, by name."""
         return dict(self.config["reasons"])
@@ -375,10 +342,6 @@ class Run:
     def seconds(self) -> dict[str, float]:
         """Of coarsening, of training, and of an epoch."""
         return dict(self.scores["seconds"])
-
-    @property
-    def device(self) -> str:
-        return str(self.scores["device"])
 
     @property
     def interrupted(self) -> bool:
@@ -429,17 +392,14 @@ class Run:
     @cached_property
     def graph(self) -> Graph:
         """The graph, if it was fitted in this process or the folder holds it."""
-        if self.fitted_graph is not None:
-            return self.fitted_graph
-        if self.graph_file is None:
+        if self.fitted_graph is None and self.graph_file is None:
             raise InputError(f"{self.path} does not hold the graph; read it from where it came.")
-        return Graph.from_npz(self.graph_file)
+        return self.fitted_graph or Graph.from_npz(self.graph_file)  # type: ignore[arg-type]
 
     @property
     def graph_file(self) -> Path | None:
         """The file of the graph; None if the folder has none."""
-        file = None if self.path is None else self.path / GRAPH
-        return file if file is not None and file.is_file() else None
+        return self.path / GRAPH if self.path and (self.path / GRAPH).is_file() else None
 
     @cached_property
     def view(self) -> Hierarchy | None:
@@ -486,15 +446,15 @@ def _members(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Mem
     """
     if not all(value.isfinite().all() for name, value in weights.items() if not name.endswith("known")):
         raise ValueError("model.safetensors holds weights that are not numbers")
-    of_member: list[dict[str, Tensor]] = [{} for _ in config["members"]]
+    of_member: dict[str, dict[str, Tensor]] = {str(number): {} for number in range(len(config["members"]))}
     for name, value in weights.items():
         number, _, inner = name.partition(".")
-        if not (number.isdecimal() and int(number) < len(of_member)):
+        if number not in of_member:
             raise ValueError(f"model.safetensors holds {name!r:.40}, of a network that config.json does not name")
-        of_member[int(number)][inner] = value
+        of_member[number][inner] = value
     return tuple(
-        Member(Settings.from_dict(saved), saved["seed"], own, saved["share"], saved["turn"], saved["temperature"])
-        for saved, own in zip(config["members"], of_member, strict=True)
+        Member(Settings.from_dict(saved), saved["seed"], tensors, saved["share"], saved["turn"], saved["temperature"])
+        for saved, tensors in zip(config["members"], of_member.values(), strict=True)
     )
 
 
@@ -506,6 +466,11 @@ def _read_table(path: Path, types: Mapping[str, type], *numbers: str) -> pd.Data
     """Read a table. Blanks are text, but NaN in columns of `numbers`, such as losses."""
     blank = {name: ["", "nan"] for name in numbers}
     return pd.read_csv(path, dtype=dict(types), keep_default_na=False, na_values=blank)
+
+
+def _read_coordinates(path: Path) -> Coordinates:
+    with np.load(path, allow_pickle=False) as saved:
+        return Coordinates(saved["values"], bool(saved["degrees"]))
 
 
 def _read_json(path: Path) -> dict[str, Any]:
