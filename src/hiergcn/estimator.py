@@ -374,7 +374,8 @@ class NodeClassifier(NodeEstimator):
     def predict(self, graph: Graph | None = None, *, as_frame: Literal[True]) -> "pd.Series[Any]": ...
     def predict(self, graph: Graph | None = None, *, as_frame: bool = False) -> "NDArray[Any] | pd.Series[Any]":
         """Return the name of each node's class, (n,); with `as_frame`, as a Series by the ids of the nodes."""
-        names: NDArray[Any] = self.classes_[self.predict_proba(graph).argmax(axis=1)]
+        best = self.predict_proba(graph).argmax(axis=1)
+        names: NDArray[Any] = self.classes_[best]
         return self._by_id(names, graph, "predicted") if as_frame else names
 
     def predict_set(self, graph: Graph | None = None) -> NDArray[np.bool_]:
@@ -451,7 +452,8 @@ class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn 
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return classes (m,) as they were given to `fit`."""
-        classes: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        classes: NDArray[Any] = self.classes_[best]
         return classes
 
     def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:

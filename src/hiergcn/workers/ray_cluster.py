@@ -42,17 +42,15 @@ CONNECT_SECONDS = 5.0
 _TICK = 0.2  # seconds between two looks at the queue
 _LOOK = 1.0  # seconds between two looks at the nodes
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-_FORK_FAILED, _CONNECT_TRIES = "Starting Ray client server failed", 3  # on a busy machine, now and then
 _SAME_VERSIONS = "Install the same versions of hiergcn, Python and torch on every node."
-_SAME = (
+_SET = (
     "Set RAY_AUTH_MODE=token here, and RAY_AUTH_TOKEN to the token that `ray get-auth-token` prints on the head node."
 )
 _REASONS = {  # by words of Ray's error
-    "InvalidAuthToken": f"It asks for its token. {_SAME}",
-    "no authentication token": f"It asks for its token. {_SAME}",
+    **dict.fromkeys(("InvalidAuthToken", "no authentication token"), f"It asks for its token. {_SET}"),
     "ray client connection timeout": (
         "Something listens there, but not as Ray Client, or it asks for its token. See that the port is that of "
-        f"`ray start --ray-client-server-port`, by default 10001. {_SAME}"
+        f"`ray start --ray-client-server-port`, by default 10001. {_SET}"
     ),
     "Method not found": (
         "Another service listens there. The port is that of `ray start --port`, by default 6379; with that of Ray "
@@ -121,9 +119,11 @@ class RayEngine(Engine):
 
     def status(self) -> str:
         nodes = self.nodes()
-        at_work, gpus = sum(node.get("CPU", 0) >= 1 for node in nodes), sum(int(node.get("GPU", 0)) for node in nodes)
-        sizes = ((at_work, "node"), (gpus, "GPU"), (len(self.running), "unit"))
-        return f"Ray: {', '.join(_counted(*size) for size in sizes)} running"
+        sizes = {
+            "node": sum(node.get("CPU", 0) >= 1 for node in nodes),
+            "GPU": sum(node.get("GPU", 0) for node in nodes),
+        }
+        return f"Ray: {_amounts(sizes | {'unit': len(self.running)}, ', ')} running"
 
 
 @dataclass
@@ -156,16 +156,16 @@ class RayPool(Pool):
 
     def wait(self, timeout: float | None = None) -> list[tuple[Any, Reply]]:
         until = math.inf if timeout is None else time.monotonic() + timeout
-        found: list[tuple[Any, Reply]] = []
-        while not found and time.monotonic() < until:
+        replies: list[tuple[Any, Reply]] = []
+        while not replies and time.monotonic() < until:
             ready = self._ray.wait(list(self._units), num_returns=1, timeout=_TICK)[0]
             messages: list[tuple[int, Any]] = []
             with suppress(self._ray.exceptions.RayError):  # of a queue that was lost, and is started again
                 messages = self._engine.queue.get_nowait_batch(self._engine.queue.qsize())
-            keys = {unit.number: unit.key for unit in self._units.values()}  # others have ended, or been given up
-            self._engine.running |= keys.keys() & {number for number, _ in messages}  # the first one, None, says so
-            ours = ((keys[number], content) for number, content in messages if number in keys and content is not None)
-            found = [(key, Reply("message", content)) for key, content in ours]
+            keys = {unit.number: unit.key for unit in self._units.values()}
+            ours = [(n, content) for n, content in messages if n in keys]  # others have ended, or been given up
+            self._engine.running |= {n for n, _ in ours}  # the first message, None, says so
+            replies = [(keys[n], Reply("message", content)) for n, content in ours if content is not None]
             for reference in ready:
                 reply = self._reply(reference)
                 unit = self._units.pop(reference)
@@ -176,11 +176,11 @@ class RayPool(Pool):
                     continue
                 if reply.kind == "death":
                     reply = Reply("death", f"It was started {TRIES} times; {reply.content}.")
-                found.append((unit.key, reply))
+                replies.append((unit.key, reply))
             if ready or self._engine.running or not self._units:
                 self._idle_since, self._told = time.monotonic(), False
             self._report_idleness()
-        return found
+        return replies
 
     def close(self) -> None:
         for reference, unit in self._units.items():
@@ -220,14 +220,10 @@ class RayPool(Pool):
         request, nodes = next(iter(self._units.values())).request, self._engine.nodes()
         needs = _needs(request)
         possible = any(_times(node, needs) for node in nodes)
-        sentence = f"A unit needs {_amounts(needs)}"
-        if possible:
-            free = self._ray.available_resources()
-            sentence += f"; the Ray cluster is busy: {_amounts({name: free.get(name, 0) for name in needs})} free."
-        else:
-            best = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
-            short = {name: most for name, most in best.items() if most < needs[name]} or best
-            sentence += f", and no node of the Ray cluster has that: the largest has {_amounts(short)}."
+        most = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
+        short = {name: amount for name, amount in most.items() if amount < needs[name]} or most
+        none = f", and no node of the Ray cluster has that: the largest has {_amounts(short)}."
+        sentence = f"A unit needs {_amounts(needs)}{'; the Ray cluster is busy.' if possible else none}"
         if not self._told:
             self._engine.on_note(f"No unit has been running for {waited:.0f} s. {sentence}")
             self._told = True
@@ -246,14 +242,13 @@ def _times(node: dict[str, float], needs: dict[str, float]) -> int:
     return min(int(node.get(name, 0) // amount) for name, amount in needs.items())
 
 
-def _counted(amount: float, name: str) -> str:
-    return f"{amount / 1e9:.1f} GB of memory" if name == "memory" else f"{amount:g} {name}{'s' * (amount != 1)}"
-
-
-def _amounts(resources: dict[str, float]) -> str:
+def _amounts(resources: dict[str, float], last: str = " and ") -> str:
     """Return resources in words: 1 CPU and 2.5 GB of memory."""
-    words = [_counted(amount, name) for name, amount in resources.items()]
-    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+    words = [
+        f"{amount / 1e9:.1f} GB of memory" if name == "memory" else f"{amount:g} {name}{'s' * (amount != 1)}"
+        for name, amount in resources.items()
+    ]
+    return last.join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 
 # On a worker
@@ -261,10 +256,10 @@ def _amounts(resources: dict[str, float]) -> str:
 
 def do_unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
     """Do a job; return its reply, or a sentence if versions differ. Its first message is None."""
-    for name, here in versions().items():
-        if here != expected[name]:
-            worker = f"Ray worker {socket.gethostname()} has {name} {here}"
-            return f"{worker}, and this machine {expected[name]}. {_SAME_VERSIONS}"
+    differs = next((name for name, here in versions().items() if here != expected[name]), None)
+    if differs is not None:
+        worker = f"Ray worker {socket.gethostname()} has {differs} {versions()[differs]}"
+        return f"{worker}, and this machine {expected[differs]}. {_SAME_VERSIONS}"
     inbox.put_nowait.remote((number, None))
     reset_peak_memory()
     return tuple(do_job(lambda: _work(tuple(shared))(lambda content: inbox.put_nowait.remote((number, content)), job)))
@@ -307,18 +302,18 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
     if ray.is_initialized():
         return False
     address = address or os.environ.get(RAY_ADDRESS) or None
-    found, why = address, "No Ray cluster found; started"
+    cluster, why = address, "No Ray cluster found; started"
     if address in (None, "auto"):  # where Ray itself looks
         file = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
-        found = (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
-    try:
-        if found not in (None, "local"):
-            _check_listening(found)
-    except InputError:
-        if address != "auto" and address is not None:
-            raise
-        why, found = f"Nothing answers at {found}, the last Ray cluster of this machine; started", None
-    if address == "auto" and found is None:
+        cluster = (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
+    if cluster not in (None, "local"):
+        try:
+            _check_listening(cluster)
+        except InputError:
+            if address not in ("auto", None):
+                raise
+            why, cluster = f"Nothing answers at {cluster}, the last Ray cluster of this machine; started", None
+    if address == "auto" and cluster is None:
         raise InputError(
             "RAY_ADDRESS is auto, and no Ray cluster runs on this machine. Start one with `ray start --head`, or "
             "unset RAY_ADDRESS."
@@ -328,26 +323,20 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
     unset = "RAY_USAGE_STATS_ENABLED" not in os.environ
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        if found in (None, "local"):
+        if cluster in (None, "local"):
             ray.init(address="local", num_cpus=workers, include_dashboard=False, **_QUIET)
             on_note(f"{why} one on this machine, {_amounts({'CPU': ray.cluster_resources().get('CPU', 0)})}.")
             return True
-        for left in reversed(range(_CONNECT_TRIES)):
-            try:
-                ray.init(address=None if address == "auto" else address, **_QUIET)
-                break
-            except (OSError, RuntimeError) as error:
-                if not left or _FORK_FAILED not in str(error):
-                    raise
+        ray.init(address=None if address == "auto" else address, **_QUIET)
         return True
     except Exception as error:  # Ray raises plain exceptions
-        text = f"{error} {error.__cause__ or ''}"
-        reason = next((meaning for words, meaning in _REASONS.items() if words in text), None)
-        if "Version mismatch" in text:
-            have = " ".join(str(error).partition("Version mismatch:")[2].split())
-            reason = f"It has other versions than this machine: {have}. Install the same versions of Ray and Python."
-        reason = reason or f"Ray says: {' '.join(str(error).split()):.300}"
-        failed = f"No connection to the Ray cluster at {found}." if found else "Ray could not be started here."
+        said = " ".join(str(error).split())
+        reasons = [meaning for words, meaning in _REASONS.items() if words in f"{error} {error.__cause__ or ''}"]
+        if "Version mismatch:" in said:
+            have = said.partition("Version mismatch: ")[2]
+            reasons = [f"It has other versions than this machine: {have}. Install the same versions of Ray and Python."]
+        reason = reasons[0] if reasons else f"Ray says: {said:.300}"
+        failed = f"No connection to the Ray cluster at {cluster}." if cluster else "Ray could not be started here."
         raise InputError(f"{failed} {reason}") from None
     finally:
         if unset:
