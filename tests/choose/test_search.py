@@ -491,6 +491,6 @@ def test_many_validation_nodes_do_not_train() -> None:
     planted = planted_graph(400, homophily=0.8, seed=1)
     split = Split.random(planted.truth, 10, ENOUGH, None, 0)
     found = chosen(planted, split, seeds=(0,), time_limit=0.0)
-    assert found.turns == 1
+    assert found.scores["turns"] == 1
     assert {one.turn for one in found.members} == {None}
     assert np.array_equal(np.sort(found.model.train), np.sort(split.train))
