@@ -68,7 +68,7 @@ def trained(name: str, count: int, seed: int, epochs: int) -> dict[str, Any]:
     cpu = torch.device("cpu")
     batches = Batches(method, method.prepare(task, hierarchy, cpu), task, hierarchy, count, cpu)
     ends, hyper_node = data.graph.adjacency.tocoo(), hierarchy.hyper_nodes(hierarchy.depth)
-    drawn = [kept[hyper_node] for kept in batches.drawn(np.random.default_rng(seed))]
+    drawn = [kept[hyper_node] for kept in batches.draw(np.random.default_rng(seed))]
     figures = {
         "nodes_of_batches": [int(nodes.sum()) for nodes in drawn],
         "edges_kept": float(sum(np.mean(nodes[ends.row] & nodes[ends.col]) for nodes in drawn)),

@@ -18,7 +18,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.model.levels import HierarchyTensors
 from hiergcn.settings.methods import HGCNConfig
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.learners import NODES_PER_LABEL
+from hiergcn.train.side_by_side import NODES_PER_LABEL
 from roofline import WORD, entries_with_loops
 
 H200 = 4.8e12  # bytes per second, from the vendor's data sheet

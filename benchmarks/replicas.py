@@ -25,7 +25,8 @@ from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import SeedOutcome, train_side_by_side
+from hiergcn.train.loop import SeedOutcome
+from hiergcn.train.side_by_side import train_side_by_side
 
 LONG = 5.0  # seconds after which no new run starts
 

@@ -77,7 +77,7 @@ def test_a_job_that_is_done_waits_for_one_that_ends_before_it_by_price() -> None
     lanes = Lanes(Scripted(result("slow", 100), progress("quick", 5), result("quick", 30)), 2, began=1.0)  # type: ignore[arg-type]
     lanes.start("slow", None, 0.1)
     lanes.start("quick", None, 0.2)
-    assert not lanes.is_free
+    assert not lanes.free
     first = lanes.wait()
     assert first.key == "quick"
     assert first.price == pytest.approx(6.0)
@@ -92,7 +92,7 @@ def test_a_job_that_has_gone_on_for_longer_need_not_end_first() -> None:
     lanes.start("long", None, 0.1)
     lanes.start("short", None, 0.1)
     assert lanes.wait().key == "short"
-    assert lanes.running == ["long"]
+    assert list(lanes.running) == ["long"]
     assert lanes.now == pytest.approx(2.0)
 
 
@@ -121,10 +121,10 @@ def test_without_prices_jobs_end_as_they_come() -> None:
 def test_a_death_frees_its_lane() -> None:
     lanes = Lanes(Scripted(("a", Reply("death", "killed"))), 1)  # type: ignore[arg-type]
     lanes.start("a", None, 1.0, memory=7)
-    assert lanes.memory == 7
+    assert lanes.running["a"].memory == 7
     assert lanes.wait().reply.kind == "death"
-    assert lanes.is_free
-    assert lanes.memory == 0
+    assert lanes.free
+    assert not lanes.running
 
 
 def test_lanes_meet_when_the_last_one_is_free() -> None:

@@ -77,7 +77,7 @@ def mixed(graph: Graph, few_candidates: None) -> Run:
             for one in race.candidates:
                 one.weight = weights.get(one.entry.name, 0.0)
 
-        patch.setattr(search.Search, "weigh", weigh)
+        patch.setattr(search.Automatic, "weigh", weigh)
         patch.setattr(search, "_WEAK", 100.0)  # none is stopped early
         return chosen(graph)
 
@@ -123,9 +123,11 @@ def test_the_reason_is_that_of_most_of_the_answer(result: Run) -> None:
     entries = {entry.name: entry for entry in portfolio.PORTFOLIO}
 
     def verdict(weights: dict[str, float], structural: bool = False) -> str:
-        candidates = [search.CandidateState(entries[name], weight=weight) for name, weight in weights.items()]
-        profile = profile_graph(result.graph, result.split)
-        return search.Automatic(candidates, profile, np.arange(200), (result.split,), structural).verdict
+        trainer = Trainer(result.graph, "cpu")
+        found = search.Automatic(trainer, result.split, [0], lambda _: None, {}, 1, None, Budget(1.0))
+        found.candidates = [search.CandidateState(entries[name], weight=weight) for name, weight in weights.items()]
+        found.validation, found.structural = np.arange(200), structural
+        return found.verdict
 
     labels = {"label-propagation": 0.3, "harmonic": 0.3, "mlp": 0.4}
     assert verdict(labels).startswith("MLP (40 %) answers together with")
@@ -147,7 +149,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
 
 
 def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = search.Search(Trainer(graph, "cpu"), own_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
+    found = search.Automatic(Trainer(graph, "cpu"), own_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
     found.validation_labels = found.validation_labels[:20]
     one = search.CandidateState(portfolio.PORTFOLIO[0])
     found.candidates = [one]
@@ -420,12 +422,12 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
     split = own_split(graph)
-    found = search.Search(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
+    found = search.Automatic(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
-    assert found._settings(entry) == settings_for("hgcn-plus", None, "citeseer").override(
+    assert found.settings_of(entry) == settings_for("hgcn-plus", None, "citeseer").override(
         {"selection": "loss"}
     )  # of cross-validation
-    assert found._settings(portfolio.PORTFOLIO[4]) != found._settings(entry)
+    assert found.settings_of(portfolio.PORTFOLIO[4]) != found.settings_of(entry)
 
 
 def test_every_label_validates_once(graph: Graph, result: Run) -> None:

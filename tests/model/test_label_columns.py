@@ -158,4 +158,4 @@ def test_columns_made_elsewhere_are_kept(graph: Graph, split: Split) -> None:
     task = Task.of(graph, split)
     keep_columns(task, made)
     assert harmonic_columns(task, sharp=True) is made["sharp"]
-    assert not label_columns(task, MLPConfig(nearness=True))
+    assert list(label_columns(task, MLPConfig(nearness=True))) == ["nearness"]

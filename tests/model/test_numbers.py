@@ -19,7 +19,8 @@ from hiergcn.run.fit import fit
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import train_seed, train_side_by_side
+from hiergcn.train.loop import train_seed
+from hiergcn.train.side_by_side import train_side_by_side
 
 CPU = torch.device("cpu")
 NODES, VALUES = np.array([0, 3, 5, 8]), np.array([1.0, -2.0, 0.5, 4.0], dtype=np.float32)

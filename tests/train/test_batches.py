@@ -54,7 +54,7 @@ def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
 
 
 def batches_of_an_epoch(batches: Batches, seed: int) -> list[Batch]:
-    return [batches.batch(kept) for kept in batches.drawn(np.random.default_rng(seed))]
+    return [batches.batch(kept) for kept in batches.draw(np.random.default_rng(seed))]
 
 
 def test_one_batch_of_everything_is_full_batch_training(graph: Graph, split: Split) -> None:
@@ -184,7 +184,7 @@ def test_the_loss_is_that_of_all_batches_together(graph: Graph, split: Split) ->
         learning = learner(batches, chosen)
         told = float(learning.step(1))
         sums = []
-        for batch in map(batches.batch, batches.drawn(np.random.default_rng((0, 1)))):
+        for batch in map(batches.batch, batches.draw(np.random.default_rng((0, 1)))):
             logits = learning._network(batch).eval()(batch.prepared.features)
             sums.append(_inside(learning.nodes.train, batch.nodes).loss(logits, "sum").item())
         assert told == pytest.approx(sum(sums) / (1 if loss == "sum" else len(split.train)), rel=1e-4)

@@ -20,7 +20,8 @@ from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.methods import HGCNConfig
 from hiergcn.train.events import EpochDone
 from hiergcn.train.learners import make_optimiser
-from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
+from hiergcn.train.loop import SeedOutcome, train_seed
+from hiergcn.train.side_by_side import train_side_by_side
 
 CPU = torch.device("cpu")
 SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0.5)

@@ -20,9 +20,10 @@ from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.ops.replicas import vmap
 from hiergcn.settings.settings import settings_for
-from hiergcn.train import loop
+from hiergcn.train import side_by_side
 from hiergcn.train.batches import Batches
-from hiergcn.train.loop import Captured, train_seed, train_side_by_side
+from hiergcn.train.loop import train_seed
+from hiergcn.train.side_by_side import Captured, train_side_by_side
 
 if not torch.cuda.is_available():
     pytest.skip("this is about training on a GPU", allow_module_level=True)
@@ -136,7 +137,7 @@ from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import train_side_by_side
+from hiergcn.train.side_by_side import train_side_by_side
 
 graph, GPU = planted_graph(300, seed=0), torch.device("cuda")
 task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=50, seed=0))
@@ -151,10 +152,10 @@ assert "hiergcn.model.ops.triton" not in sys.modules
 
 
 def test_large_results_leave_the_gpu_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_BUFFER", 1000)
+    monkeypatch.setattr(side_by_side, "_LARGE", 0)
+    monkeypatch.setattr(side_by_side, "_BUFFER", 1000)
     stacked = torch.randn(700, 3, 11, device=GPU).transpose(0, 1)  # nodes first
-    found = [loop._through_buffer(one) for one in stacked]
-    assert torch.equal(torch.stack(found), stacked.cpu())
+    assert torch.equal(torch.stack(side_by_side.copy_to_host(stacked)), stacked.cpu())
 
 
 def test_replayed_steps_draw_new_masks() -> None:

@@ -17,7 +17,8 @@ from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import SeedOutcome, train_seed, train_side_by_side
+from hiergcn.train.loop import SeedOutcome, train_seed
+from hiergcn.train.side_by_side import train_side_by_side
 
 CPU = torch.device("cpu")
 SMALLER: dict[str, dict[str, Any]] = {"hgcn": {"levels": 2, "hidden": 6, "dropout": 0.4}, "grand": {"hidden": 5}}

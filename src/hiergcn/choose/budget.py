@@ -82,7 +82,7 @@ class _Running:
     began: float  # by price
     epoch: float  # price of one
     memory: int
-    epochs: int = 0
+    epochs: float = 0
     reply: Reply | None = None
 
     @property
@@ -98,64 +98,40 @@ class Lanes:
 
     def __init__(self, pool: Pool, count: int, began: float = 0.0) -> None:
         self.count, self._pool = count, pool
-        self._free = [began] * count
-        self._running: dict[Hashable, _Running] = {}
-
-    @property
-    def is_free(self) -> bool:
-        return bool(self._free)
-
-    @property
-    def is_busy(self) -> bool:
-        return bool(self._running)
-
-    @property
-    def running(self) -> list[Any]:
-        """The keys of the jobs that have not ended."""
-        return list(self._running)
-
-    @property
-    def memory(self) -> int:
-        """Bytes planned for the jobs that have not ended."""
-        return sum(one.memory for one in self._running.values())
+        self.free = [began] * count
+        """Seconds, by price, from which each free lane is free."""
+        self.running: dict[Any, _Running] = {}
+        """The jobs that have not ended, by their keys."""
 
     @property
     def now(self) -> float:
         """Seconds, by price, at which the next job begins; a lane must be free."""
-        return min(self._free)
+        return min(self.free)
 
     def start(self, key: Hashable, job: Any, epoch: float, memory: int = 0) -> None:
         """Begin a job in the lane that was free first; `epoch` is the price of one of its epochs."""
         began = self.now
-        self._free.remove(began)
-        self._running[key] = _Running(began, epoch, memory)
+        self.free.remove(began)
+        self.running[key] = _Running(began, epoch, memory)
         self._pool.start(key, job, Request(memory))
 
     def synchronise(self) -> None:
         """Have all lanes free at the same time: when the last of them was; no job must be running."""
-        self._free = [max(self._free)] * self.count
+        self.free = [max(self.free)] * self.count
 
     def wait(self) -> Ended:
-        """Wait for the job that ends next."""
-        while (key := self._next()) is None:
-            for told, reply in self._pool.wait():
-                one = self._running[told]
-                if reply.kind == "message":
-                    one.epochs = reply.content
-                else:
-                    one.reply = reply
-                    one.epochs = getattr(reply.content, "epochs", one.epochs)
-        one = self._running.pop(key)
-        assert one.reply is not None
-        self._free.append(one.time)
-        return Ended(key, one.reply, one.time - one.began)
-
-    def _next(self) -> Hashable | None:
-        """Return the job that ends first by price, if it is known by now."""
-        done = [key for key, one in self._running.items() if one.reply is not None]
-        first = min(done, key=lambda key: self._running[key].time, default=None)
-        if first is None or any(
-            one.reply is None and one.time < self._running[first].time for one in self._running.values()
-        ):
-            return None
-        return first
+        """Wait for the job that ends next by price: no job without a reply may have gone on for less."""
+        while True:
+            jobs = self.running.values()
+            done = {key: job for key, job in self.running.items() if job.reply is not None}
+            first = min(done, key=lambda key: done[key].time, default=None)
+            if first is not None and all(job.reply or job.time >= done[first].time for job in jobs):
+                break
+            for key, reply in self._pool.wait():
+                job = self.running[key]
+                job.reply = None if reply.kind == "message" else reply
+                job.epochs = reply.content if reply.kind == "message" else getattr(reply.content, "epochs", job.epochs)
+        job = self.running.pop(first)
+        assert job.reply is not None
+        self.free.append(job.time)
+        return Ended(first, job.reply, job.time - job.began)

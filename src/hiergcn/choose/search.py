@@ -12,9 +12,8 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
 from multiprocessing import current_process
 from typing import Any, NamedTuple
 
@@ -25,10 +24,10 @@ from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
 from hiergcn.choose.portfolio import Candidate, SearchState, candidates_for, check_settings
 from hiergcn.coarsening import Hierarchy
-from hiergcn.errors import HierGCNError
+from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import ENOUGH, Temperature, combination_weights, fit_temperature
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.profile import GraphProfile, profile_graph
+from hiergcn.graph.profile import profile_graph
 from hiergcn.model.inputs import INPUTS, keep_columns, label_columns
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.settings.registry import method_info
@@ -37,7 +36,7 @@ from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent, StopTraining
 from hiergcn.train.trainer import SeedResults, Trainer, fold_splits, train_seeds
 from hiergcn.workers.machine import available_memory
-from hiergcn.workers.pool import Pool, Send, Work
+from hiergcn.workers.pool import Pool, Send, Work, now_and_then
 
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
@@ -57,15 +56,6 @@ _WEAK = 3.0  # standard errors behind the best
 _PAUSE = 0.1  # seconds between two messages of a worker
 
 
-class Skip(Enum):
-    """Why a candidate was not tried."""
-
-    NO_TIME = auto()
-    CONDITION = auto()
-    FLAWLESS = auto()
-    FAILED = auto()
-
-
 @dataclass(eq=False)
 class CandidateState:
     """A candidate with its results, or why it has none."""
@@ -81,7 +71,8 @@ class CandidateState:
     """Bytes planned."""
     left_out: str | None = None
     """Why it has no result, in words."""
-    skipped: Skip | None = None
+    untried: bool = False
+    """Whether it has none because it was not tried."""
     weight: float = 0.0
     temperature: Temperature = field(default_factory=Temperature)
     """Of the mean of its seeds; without it, a candidate that is too sure or not sure enough would be misjudged."""
@@ -96,9 +87,6 @@ class CandidateState:
         outputs = self.results.mean() if outputs is None else outputs
         return outputs if outputs.shape[1] == 1 else self.temperature.scale(outputs).astype(np.float32)
 
-    def skip(self, why: Skip, reason: str = NO_TIME) -> None:
-        self.skipped, self.left_out = why, reason
-
     def reason(self, structural: bool) -> str:
         """Return why it is a good one, if it is: by its inputs, or else by its method."""
         info = method_info(self.entry.method)
@@ -106,47 +94,6 @@ class CandidateState:
         by_inputs = [kind.reason for kind in INPUTS if kind.name in self.entry.inputs and kind.reason]
         without = info.reason_without_features if structural else None
         return (by_inputs[0] if by_inputs else without or info.reason).format(features=features)
-
-
-@dataclass(eq=False)
-class Automatic:
-    """Every candidate, and the weights of those in the answer."""
-
-    candidates: list[CandidateState]
-    profile: GraphProfile
-    validation: np.ndarray
-    """The nodes that validated."""
-    folds: tuple[Split, ...]
-    """The split, or those of cross-validation."""
-    structural: bool
-    """Whether features were made from the edges, because the nodes had none."""
-    interrupted: bool = False
-
-    @property
-    def chosen(self) -> list[CandidateState]:
-        """The candidates in the answer, that with the largest weight first."""
-        return sorted((one for one in self.candidates if one.weight > 0), key=lambda one: -one.weight)
-
-    @property
-    def verdict(self) -> str:
-        """What was chosen and why, in two sentences at most."""
-        first, *others = self.chosen
-        name = first.entry.title
-        if others:
-            parts = [f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3]]
-            parts += [f"{len(others) - 3} more"] if len(others) > 3 else []
-            listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {listed}"
-        else:
-            what = f"{name[0].upper()}{name[1:]} is best here"
-        shares: defaultdict[str, float] = defaultdict(float)
-        for candidate in self.chosen:
-            shares[candidate.reason(self.structural)] += candidate.weight
-        most = max(shares, key=lambda reason: shares[reason])
-        reason = most if shares[most] > 0.5 else "no single method is clearly better"
-        validated = len(self.validation)
-        few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
-        return f"{what}: {reason}.{few}"
 
 
 def choose(
@@ -159,7 +106,7 @@ def choose(
     workers: int = 1,
     dataset: str | None = None,
     by_clock: bool = True,
-) -> Automatic:
+) -> "Automatic":
     """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if there are any.
 
     Args:
@@ -173,16 +120,15 @@ def choose(
     limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
     budget = Budget(limit, clock=_clock if by_clock or trainer.device.type == "cuda" else float)
     check_settings(changes or {})
-    search = Search(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
-    interrupted = False
+    automatic = Automatic(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
     try:
-        search.run()
+        automatic.run()
     except KeyboardInterrupt:
-        if not any(candidate.is_done for candidate in search.candidates):
+        if not any(candidate.is_done for candidate in automatic.candidates):
             raise
-        interrupted = True
-    search.weigh()
-    return Automatic(search.candidates, search.profile, search.validation, search.folds, search.structural, interrupted)
+        automatic.interrupted = True
+    automatic.weigh()
+    return automatic
 
 
 def _clock() -> float:
@@ -191,8 +137,8 @@ def _clock() -> float:
 
 
 @dataclass(eq=False)
-class Search:
-    """The candidates of one choice, and how far they are."""
+class Automatic:
+    """An automatic choice: its candidates, how far they are, and the weights of those in the answer."""
 
     trainer: Trainer
     split: Split
@@ -209,27 +155,56 @@ class Search:
         cross_validated = len(split.validation) < ENOUGH and trainer.graph.labels is not None
         self.folds = fold_splits(split, trainer.graph.truth) if cross_validated else (split,)
         self.validation = np.sort(np.concatenate([fold.validation for fold in self.folds]))
+        """The nodes that validated."""
         self.validation_labels = trainer.graph.truth[self.validation]
         self.profile = profile_graph(trainer.graph, split)
         self.candidates: list[CandidateState] = []
         self.structural = not trainer.graph.has_own_features
+        """Whether features were made from the edges, because the nodes had none."""
         self.on_gpu = trainer.device.type == "cuda"
         self.slowdown = 1.0
         """How much more an epoch costs than it would alone on the machine."""
+        self.interrupted = False
+
+    @property
+    def chosen(self) -> list[CandidateState]:
+        """The candidates in the answer, that with the largest weight first."""
+        return sorted((one for one in self.candidates if one.weight > 0), key=lambda one: -one.weight)
+
+    @property
+    def verdict(self) -> str:
+        """What was chosen and why, in two sentences at most."""
+        first, *others = self.chosen
+        name = first.entry.title
+        what = f"{name[0].upper()}{name[1:]} is best here"
+        if others:
+            parts = [f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3]]
+            parts += [f"{len(others) - 3} more"] if len(others) > 3 else []
+            listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {listed}"
+        shares: defaultdict[str, float] = defaultdict(float)
+        for candidate in self.chosen:
+            shares[candidate.reason(self.structural)] += candidate.weight
+        most = max(shares, key=lambda reason: shares[reason])
+        reason = most if shares[most] > 0.5 else "no single method is clearly better"
+        validated = len(self.validation)
+        few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
+        return f"{what}: {reason}.{few}"
 
     def run(self) -> None:
         """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""
-        pending = list(candidates_for(self.dataset, numbers=self.trainer.graph.target.kind == "numbers"))
+        trainer = self.trainer
+        pending = list(candidates_for(self.dataset, numbers=trainer.graph.target.kind == "numbers"))
         simple, others = pending[:SIMPLE], pending[SIMPLE:]
-        alone = self.trainer.engine is None and Ranks.current().size == 1 and not current_process().daemon
+        alone = trainer.engine is None and Ranks.current().size == 1 and not current_process().daemon
         worth = alone and self.share * self.budget.limit >= _WORTH_LANES  # else an engine or torchrun shares the work
         count = min(self.workers, _LANES_OF_GPU if self.on_gpu else _MOST_LANES) if worth else 1
         with ExitStack() as stack:
             if count > 1:  # the workers start while the simple methods train
-                given = self.trainer.graph, str(self.trainer.device), self.trainer.given, self.trainer.checkpoint
+                given = trainer.graph, str(trainer.device), trainer.given, trainer.checkpoint
                 pool = stack.enter_context(Pool(work_in_worker, *given, self.folds, processes=count))
                 pool.start_workers()
-            here = Lanes(Pool(work_here, self.trainer, self.folds, self.emit, self.workers, processes=0), 1)
+            here = Lanes(Pool(work_here, trainer, self.folds, self.emit, self.workers, processes=0), 1)
             self.try_all(simple, here, simple=True)
             lanes = here
             if count > 1:
@@ -254,19 +229,18 @@ class Search:
 
     def try_all(self, pending: list[Candidate], lanes: Lanes, simple: bool = False) -> None:
         """Train each candidate with the first seed, within a share of the budget."""
-        while pending or lanes.is_busy:
-            entry = self._next(pending, lanes) if lanes.is_free else None
+        while pending or lanes.running:
+            entry = None
+            if lanes.free:  # consider the next one, unless all wait for one that is running
+                now, running = self.state(), {candidate.entry.name for candidate, _ in lanes.running}
+                known = [entry for entry in pending if entry.when is None or not running & {*entry.when.evidence}]
+                early = (entry for entry in known if entry.early and getattr(now, entry.early))
+                entry = next(early, next(iter(known), None))
             if entry is None:
-                self._finish_one(lanes)
+                self._add_results(lanes)
             else:
                 pending.remove(entry)
                 self._begin(entry, lanes, simple)
-
-    def _next(self, pending: Sequence[Candidate], lanes: Lanes) -> Candidate | None:
-        """Return the candidate to consider next; None if all wait for one that is running."""
-        now, running = self.state(), {candidate.entry.name for candidate, _ in lanes.running}
-        known = [entry for entry in pending if entry.when is None or not running & {*entry.when.evidence}]
-        return next((entry for entry in known if entry.early and getattr(now, entry.early)), next(iter(known), None))
 
     def _begin(self, entry: Candidate, lanes: Lanes, simple: bool) -> None:
         """Start the first seed of a candidate, unless there is a reason not to."""
@@ -274,23 +248,24 @@ class Search:
         self.candidates.append(candidate)
         self.budget.spent = lanes.now
         if not simple and (flawless := self.flawless):
-            candidate.skip(Skip.FLAWLESS, f"{flawless.entry.name} makes no mistake on validation")
+            candidate.left_out = f"{flawless.entry.name} makes no mistake on validation"
         elif not simple and self.budget.is_over(self.share):  # before reasons that speak of candidates without time
-            candidate.skip(Skip.NO_TIME)
+            candidate.left_out = NO_TIME
         elif entry.when is not None and not entry.when.holds(now):
-            untried = {one.entry.name: one for one in self.candidates if one.skipped in (Skip.NO_TIME, Skip.CONDITION)}
-            unknown = next((untried[name].left_out for name in entry.when.evidence if name in untried), None)
-            candidate.skip(Skip.CONDITION, unknown or entry.when.otherwise)
-        if candidate.skipped:
+            reasons = {one.entry.name: one.left_out for one in self.candidates if one.untried}
+            unknown = next((reasons[name] for name in entry.when.evidence if name in reasons), None)
+            candidate.left_out = unknown or entry.when.otherwise
+        if candidate.left_out:
+            candidate.untried = True
             return
         self.emit(CandidateStarted(entry.name))
-        watch = self._plan(candidate, None if simple else now)
-        while lanes.is_busy:  # wait if memory may be too small for this job and the running ones
-            free = available_memory(self.trainer.device)
-            if candidate.skipped is not Skip.FAILED and (free is None or candidate.memory + lanes.memory <= free):
-                break
-            self._finish_one(lanes)
+        while True:
             watch = self._plan(candidate, None if simple else now)
+            free = available_memory(self.trainer.device)
+            fits = free is None or candidate.memory + sum(job.memory for job in lanes.running.values()) <= free
+            if not lanes.running or (fits and (watch or candidate.untried)):
+                break
+            self._add_results(lanes)  # wait, because memory may be too small for this job and the running ones
         if watch is None:
             self.emit(CandidateDone(entry.name, None, candidate.left_out))
         else:
@@ -298,12 +273,12 @@ class Search:
 
     def _plan(self, candidate: CandidateState, now: SearchState | None) -> "Watch | None":
         """Set what the first seed of a candidate is trained with; None if there is no time; `now` is None if simple."""
-        candidate.left_out = candidate.skipped = None
+        candidate.left_out, candidate.untried = None, False
         try:
-            settings = candidate.settings = self._settings(candidate.entry)
+            settings = candidate.settings = self.settings_of(candidate.entry)
             plan = self.trainer.plan(settings)  # refuses what does not fit into memory
         except (HierGCNError, MemoryError, RuntimeError) as error:
-            candidate.skip(Skip.FAILED, f"it failed ({error!s:.200})")
+            candidate.left_out = f"it failed ({error!s:.200})"
             return None
         candidate.memory = plan.on_device
         price = epoch_price(candidate.entry.method, plan, self.on_gpu)
@@ -314,13 +289,13 @@ class Search:
         epochs = settings.train.epochs
         affordable = min(epochs, int(left / candidate.epoch)) if candidate.epoch else epochs
         if now is not None and (affordable < TRIAL * epochs or self.budget.is_over(self.share)):
-            candidate.skip(Skip.NO_TIME)
+            candidate.left_out, candidate.untried = NO_TIME, True
             return None
         candidate.settings = replace(settings, train=replace(settings.train, epochs=max(affordable, 1)))
         grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
         return Watch(self.budget, self.share, now, grace, len(self.folds), epochs)
 
-    def _settings(self, entry: Candidate) -> Settings:
+    def settings_of(self, entry: Candidate) -> Settings:
         """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
 
         In cross-validation the validation loss selects the epoch. The best accuracy of few nodes is a matter of luck,
@@ -341,31 +316,29 @@ class Search:
     def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
         settings = candidate.settings
         assert settings is not None
-        made = MadeOnce()
+        job = Job(settings, seeds, watch)
         if lanes.count > 1:
-            columns = [label_columns(self.trainer.task(fold), settings.model) for fold in self.folds]
-            made = MadeOnce(self.trainer.hierarchy(settings), columns)
-        lanes.start((candidate, seeds[0]), Job(settings, seeds, watch, made), candidate.epoch, candidate.memory)
+            job = job._replace(hierarchy=self.trainer.hierarchy(settings))
+            with suppress(InputError):  # which the worker will report
+                columns = [label_columns(self.trainer.task(fold), settings.model) for fold in self.folds]
+                job = job._replace(columns=columns)
+        lanes.start((candidate, seeds[0]), job, candidate.epoch, candidate.memory)
 
-    def _finish_one(self, lanes: Lanes) -> None:
-        """Wait for the next candidate to finish, and add its results."""
-        candidate = self._add_results(lanes)
-        score = float(self.node_scores(candidate).mean()) if candidate.is_done else None
-        self.emit(CandidateDone(candidate.entry.name, score, candidate.left_out))
-
-    def _add_results(self, lanes: Lanes) -> CandidateState:
+    def _add_results(self, lanes: Lanes) -> None:
+        """Wait for the job that ends next, and add its results."""
         candidate: CandidateState
-        (candidate, _), reply, price = lanes.wait()
+        (candidate, seed), reply, price = lanes.wait()
         failed = Done(SeedResults(), f"it failed ({reply.content!s:.200})", 0.0)
         done: Done = reply.content if reply.kind == "result" else failed
-        _convert_weights(done.results, torch.as_tensor)
         candidate.results.add_all(done.results)
         if not candidate.is_done:
             candidate.left_out = done.left_out
         candidate.price = candidate.price or price
         if candidate.results.interrupted:
             raise KeyboardInterrupt
-        return candidate
+        if seed == self.seeds[0]:
+            score = float(self.node_scores(candidate).mean()) if candidate.is_done else None
+            self.emit(CandidateDone(candidate.entry.name, score, candidate.left_out))
 
     @property
     def flawless(self) -> CandidateState | None:
@@ -391,11 +364,10 @@ class Search:
 
     def add_seeds(self, lanes: Lanes) -> None:
         """Train the chosen candidates with the other seeds, heaviest first, as long as there is time."""
-        chosen = [one for one in self.candidates if one.weight and one.entry.uses_features]
         at_once = 1 if lanes.count > 1 and not self.on_gpu else len(self.seeds)
-        for candidate in sorted(chosen, key=lambda one: -one.weight):
-            for k in range(1, len(self.seeds), at_once):
-                while not lanes.is_free:
+        for candidate in self.chosen:
+            for k in range(1, len(self.seeds) if candidate.entry.uses_features else 0, at_once):
+                while not lanes.free:
                     self._add_results(lanes)
                 self.budget.spent = lanes.now
                 affordable = max(int(self.budget.left() / candidate.price), 0) if candidate.price else at_once
@@ -403,7 +375,7 @@ class Search:
                 if seeds and not self.budget.is_over():
                     self.emit(CandidateStarted(candidate.entry.name))
                     self._start(candidate, seeds, Watch(self.budget), lanes)
-        while lanes.is_busy:
+        while lanes.running:
             self._add_results(lanes)
 
 
@@ -444,21 +416,15 @@ class Watch:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
 
 
-class MadeOnce(NamedTuple):
-    """What the caller has made from the graph, so that no worker makes it again."""
-
-    hierarchy: Hierarchy | None = None
-    columns: Sequence[Mapping[str, np.ndarray]] = ()
-    """Of the training labels of each fold, by the name of the input."""
-
-
 class Job(NamedTuple):
-    """Seeds of a candidate to train."""
+    """Seeds of a candidate to train, with what the caller has made from the graph, so that no worker makes it again."""
 
     settings: Settings
     seeds: Sequence[int]
     watch: Watch
-    made: MadeOnce = MadeOnce()
+    hierarchy: Hierarchy | None = None
+    columns: Sequence[Mapping[str, np.ndarray]] = ()
+    """Of the training labels of each fold, by the name of the input."""
 
 
 class Done(NamedTuple):
@@ -475,14 +441,11 @@ def work_here(trainer: Trainer, folds: Sequence[Split], emit: OnFitEvent, worker
     """Return a function that trains a job with this trainer; a failure must not lose other candidates."""
 
     def train(send: Send, job: Job) -> Done:
-        results, sent, left_out = SeedResults(), time.monotonic(), None
+        results, left_out, send_epochs = SeedResults(), None, now_and_then(send, _PAUSE)
 
         def on_epoch(event: EpochDone) -> None:
-            nonlocal sent
             job.watch(event)
-            if time.monotonic() - sent > _PAUSE:
-                sent = time.monotonic()
-                send(job.watch.count / len(folds))
+            send_epochs(job.watch.count / len(folds))
 
         try:
             train_seeds(trainer, folds, job.settings, job.seeds, emit, workers, on_epoch, into=results)
@@ -498,24 +461,17 @@ def work_here(trainer: Trainer, folds: Sequence[Split], emit: OnFitEvent, worker
 def work_in_worker(
     graph: Graph, device: str, hierarchy: Hierarchy | None, checkpoint: Checkpoint | None, folds: Sequence[Split]
 ) -> Work:
-    """Return the same for a worker process, with weights as arrays: tensors would be files that it keeps open."""
+    """Return the same for a worker process."""
     torch.set_num_threads(1)
     trainer = Trainer(graph, device, hierarchy, checkpoint=checkpoint)
     train = work_here(trainer, folds, lambda _: None)
 
-    def train_and_send(send: Send, job: Job) -> Done:
-        trainer.keep_hierarchy(job.settings, job.made.hierarchy)
-        for fold, columns in zip(folds, job.made.columns, strict=False):
+    def train_with_columns(send: Send, job: Job) -> Done:
+        if job.hierarchy is not None:
+            trainer.hierarchies.setdefault((job.settings.coarsen, job.settings.model.levels), job.hierarchy)
+        for fold, columns in zip(folds, job.columns, strict=False):
             keep_columns(trainer.task(fold), columns)
         done: Done = train(send, job)
-        _convert_weights(done.results, lambda weight: weight.numpy(force=True))
         return done
 
-    return train_and_send
-
-
-def _convert_weights(results: SeedResults, to: Any) -> None:
-    results.weights = {
-        seed: [{name: to(weight) for name, weight in fold.items()} for fold in folds]
-        for seed, folds in results.weights.items()
-    }
+    return train_with_columns

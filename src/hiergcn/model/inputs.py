@@ -258,6 +258,11 @@ class NearnessInput(Input):
                 "nearness_shares has no effect without nearness. Set nearness to true, or nearness_shares to false."
             )
 
+    def columns(self, task: Task, config: Any) -> np.ndarray:
+        from hiergcn.model.nearness import nearness_columns
+
+        return nearness_columns(task)
+
     def wrap(self, method: Method, config: Any) -> Method:
         from hiergcn.model.nearness import NearnessMethod
 
@@ -274,8 +279,7 @@ def inputs_of(config: Any) -> list[Input]:
 
 def label_columns(task: Task, config: Any) -> dict[str, np.ndarray]:
     """Return the columns that a method's settings ask for and that come from training labels, by name."""
-    asked = [kind for kind in inputs_of(config) if kind.uses_labels and not kind.beside_network]
-    return {kind.name: kind.columns(task, config) for kind in asked}
+    return {kind.name: kind.columns(task, config) for kind in inputs_of(config) if kind.uses_labels}
 
 
 def keep_columns(task: Task, columns: Mapping[str, np.ndarray]) -> None:

@@ -28,7 +28,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
 from hiergcn.graph.task import Task
-from hiergcn.model.inputs import hop_counts
+from hiergcn.model.inputs import hop_counts, made_once
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse import FeatureLinear
 
@@ -51,8 +51,12 @@ def nearness_columns(task: Task) -> np.ndarray:
     """Return how near the training labels of each class are to each node, (n, 2 * classes); 0 if there are none."""
     if task.n_classes == 1:
         raise InputError("Numbers have no classes to be near to. Leave nearness at false.")
-    hops = hops_to_classes(task.adjacency, task.train, task.train_labels, task.n_classes)
-    return np.hstack([_SCALE * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
+
+    def make() -> np.ndarray:
+        hops = hops_to_classes(task.adjacency, task.train, task.train_labels, task.n_classes)
+        return np.hstack([_SCALE * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
+
+    return made_once(make, [task], "nearness")
 
 
 def share_columns(task: Task) -> np.ndarray:

@@ -26,7 +26,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled, Method, NodeModel, Prepared
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.settings.fields import TrainConfig
-from hiergcn.train.learners import Evaluation, LearningNodes, OneModel, evaluation, make_optimiser
+from hiergcn.train.learners import Evaluation, Learner, LearningNodes, evaluation, make_optimiser
 
 CLUSTERS = 4
 """Clusters per batch: more mix better, fewer keep more edges inside batches."""
@@ -79,11 +79,11 @@ class Batches:
         """Inputs that the model is built for: the whole graph, or a batch if the model is applied to batches alone."""
         return self.whole or self.batch(self.fixed[0]).prepared
 
-    def drawn(self, rng: np.random.Generator) -> list[Members]:
+    def draw(self, rng: np.random.Generator) -> list[Members]:
         """Draw the batches of an epoch; every cluster is in one of them."""
         n_clusters = int(self.cluster.max()) + 1
-        each = np.array_split(rng.permutation(n_clusters), min(self.count, n_clusters))
-        return [np.isin(self.cluster, clusters) for clusters in each]
+        parts = np.array_split(rng.permutation(n_clusters), min(self.count, n_clusters))
+        return [np.isin(self.cluster, clusters) for clusters in parts]
 
     @cached_property
     def fixed(self) -> list[Members]:
@@ -96,12 +96,12 @@ class Batches:
         part = restrict(self.hierarchy, members)
         features = None if self.task.features is None else self.task.features[part.nodes]
         none = np.empty(0, dtype=np.int64)
-        own = Task(part.hierarchy.levels[0].adjacency, features, self.task.n_classes, none, none, none, none)
-        prepared = self.method.prepare(own, part.hierarchy, self.device, self._statistics)
+        task = Task(part.hierarchy.levels[0].adjacency, features, self.task.n_classes, none, none, none, none)
+        prepared = self.method.prepare(task, part.hierarchy, self.device, self._statistics)
         return Batch(torch.from_numpy(part.nodes).to(self.device), prepared)
 
 
-class BatchLearner(OneModel):
+class BatchLearner(Learner):
     """One model whose step accumulates the gradients of all batches.
 
     A step differs from one over the whole graph by the edges between batches alone, so settings for the whole graph
@@ -127,14 +127,13 @@ class BatchLearner(OneModel):
         self.learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
         known = {id(parameter) for parameter in model.parameters()}
         self.buffers = [value for value in model.state_dict(keep_vars=True).values() if id(value) not in known]
-        self.sizes = [sum(tensor.numel() for tensor in tensors) for tensors in (self.learned, self.buffers)]
 
     def step(self, epoch: int) -> Tensor:
-        drawn = self.batches.drawn(np.random.default_rng((self.seed, epoch)))
-        labelled = [members for members in drawn if members[self.labelled].any()]
+        batches = self.batches.draw(np.random.default_rng((self.seed, epoch)))
+        labelled = [members for members in batches if members[self.labelled].any()]
         before = [buffer.clone() for buffer in self.buffers]
-        parts = [1, len(self.learned), *self.sizes]
-        total = torch.zeros(sum(parts), device=self.batches.device)
+        sizes = [1, len(self.learned), *(tensor.numel() for tensor in (*self.learned, *self.buffers))]
+        total = torch.zeros(sum(sizes), device=self.batches.device)
 
         def contribution(number: int) -> Tensor:
             """Return a batch's loss, which parameters have a gradient, gradients, and changes of buffers."""
@@ -149,29 +148,24 @@ class BatchLearner(OneModel):
             if train.reduction == "mean":
                 loss = loss * (len(train.nodes) / len(self.nodes.train.nodes))
             loss.backward()
-            given = torch.tensor([float(parameter.grad is not None) for parameter in self.learned], device=loss.device)
-            gradients = [torch.zeros_like(each) if each.grad is None else each.grad for each in self.learned]
-            moved = [(now - value).float() for now, value in zip(self.buffers, before, strict=True)]
-            return torch.cat([loss.detach().view(1), given, *(part.reshape(-1) for part in (*gradients, *moved))])
+            has_gradient = torch.tensor([float(p.grad is not None) for p in self.learned], device=loss.device)
+            gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.learned]
+            changes = [(now - value).float() for now, value in zip(self.buffers, before, strict=True)]
+            return torch.cat([loss.detach().view(1), has_gradient, *(t.reshape(-1) for t in (*gradients, *changes))])
 
-        for part in Ranks.current().in_order(len(labelled), contribution, sum(parts), self.batches.device):
+        for part in Ranks.current().in_order(len(labelled), contribution, sum(sizes), self.batches.device):
             total += part
         loss: Tensor
-        loss, has_gradient, gradients, moved = total.split(parts)
-        self._take(has_gradient.tolist(), gradients, before, moved / len(labelled))
+        loss, has_gradient, *rest = total.split(sizes)
+        gradients, changes = rest[: len(self.learned)], rest[len(self.learned) :]
+        for parameter, is_given, gradient in zip(self.learned, has_gradient.tolist(), gradients, strict=True):
+            parameter.grad = gradient.view_as(parameter).clone() if is_given else None
+        with torch.no_grad():
+            for buffer, value, change in zip(self.buffers, before, changes, strict=True):
+                buffer.copy_(value + (change / len(labelled)).view_as(value).to(value.dtype))
         self.optimiser.step()
         self.optimiser.zero_grad()
         return loss
-
-    @torch.no_grad()
-    def _take(self, has_gradient: list[float], gradients: Tensor, before: list[Tensor], moved: Tensor) -> None:
-        """Set the gradients of the parameters, and the buffers."""
-        each_gradient = gradients.split([parameter.numel() for parameter in self.learned])
-        for parameter, has_one, gradient in zip(self.learned, has_gradient, each_gradient, strict=True):
-            parameter.grad = gradient.view_as(parameter).clone() if has_one else None
-        each_change = moved.split([buffer.numel() for buffer in self.buffers])
-        for buffer, value, change in zip(self.buffers, before, each_change, strict=True):
-            buffer.copy_(value + change.view_as(value).to(value.dtype))
 
     @torch.no_grad()
     def evaluate(self) -> Evaluation:
@@ -180,12 +174,10 @@ class BatchLearner(OneModel):
         task, ranks = self.batches.task, Ranks.current()
         logits = torch.zeros(task.adjacency.shape[0], task.n_classes, device=self.batches.device)
         for members in self.batches.fixed[ranks.rank :: ranks.size]:
-            self._fill(logits, self.batches.batch(members))
+            batch = self.batches.batch(members)
+            logits[batch.nodes] = self._network(batch).eval()(batch.prepared.features)
+            del batch  # before the next one is made
         return evaluation(ranks.sum_disjoint(logits), self.nodes)
-
-    def _fill(self, logits: Tensor, batch: Batch) -> None:
-        """Write the logits of a batch; its tensors are freed on return."""
-        logits[batch.nodes] = self._network(batch).eval()(batch.prepared.features)
 
     def _network(self, batch: Batch, draws: tuple[int, ...] = (0,)) -> NodeModel:
         """Return the network of a batch, with the parameters and buffers of the model; `draws` seed its dropout."""
@@ -202,6 +194,6 @@ class BatchLearner(OneModel):
 
 def _inside(labelled: Labelled, nodes: Tensor) -> Labelled:
     """Return the labelled nodes that are in the batch, by their positions in it."""
-    place = torch.searchsorted(nodes, labelled.nodes).clamp(max=len(nodes) - 1)
-    here = nodes[place] == labelled.nodes
-    return replace(labelled, nodes=place[here], classes=labelled.classes[here], total=labelled.count())
+    position = torch.searchsorted(nodes, labelled.nodes).clamp(max=len(nodes) - 1)
+    here = nodes[position] == labelled.nodes
+    return replace(labelled, nodes=position[here], classes=labelled.classes[here], total=labelled.count())

@@ -1,6 +1,6 @@
 """The training loop, the only one there is. It sees training and validation labels only.
 
-`train_runs` trains many seeds and splits of one method on one graph; the other functions train one or a few.
+`train_runs` trains many seeds and splits of one method on one graph, `train_seed` one of them.
 
 `Selection` keeps the training history, and the best epoch by validation, for several models at once. Everything stays
 on the models' device, so that a GPU need not wait for the host after each epoch.
@@ -24,15 +24,41 @@ from hiergcn.model.ops import gpu_kernels, kernels_if_worthwhile
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.events import EpochDone, OnEpoch, StopTraining
-from hiergcn.train.learners import Evaluation, Learner, Replicas, SingleLearner, labelled_nodes
+from hiergcn.train.learners import Evaluation, Learner, SingleLearner, labelled_nodes
+
+if TYPE_CHECKING:
+    from hiergcn.train.batches import Batches
 
 HISTORY = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy")
 """The accuracy of numbers is `Measured.score`."""
+REPORT_EVERY = 25
+"""Epochs on a GPU between two calls of the callback, each of which waits for the GPU."""
 
-
-_LARGE, _BUFFER = 2**18, 2**24  # entries of a tensor, and of the memory through which it is copied
+Run = tuple[Task, int]
+"""Training and validation labels, and the seed."""
 
 _STATE = ("history", "epoch", "length", "best_epoch", "rank", "failed", "over")
+
+
+@dataclass(frozen=True, eq=False)
+class SeedOutcome:
+    """The result of one seed. A failed seed has a history and a reason, but no probabilities and no weights."""
+
+    seed: int
+    history: np.ndarray  # (epochs done, 4), columns as in HISTORY
+    best_epoch: int | None  # counted from 1
+    probabilities: np.ndarray | None  # (n, classes) float32; numbers are (n, 1) float64, in the unit of the targets
+    weights: dict[str, Tensor] | None
+    seconds: float  # an equal share, if several trained side by side
+    failure: str | None = None
+
+    @property
+    def validation_loss(self) -> float | None:
+        return None if self.best_epoch is None else float(self.history[self.best_epoch - 1, 1])
+
+    @property
+    def validation_accuracy(self) -> float | None:
+        return None if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
 
 
 class Selection:
@@ -83,15 +109,13 @@ class Selection:
                     chosen = better.view(-1, *[1] * (value.dim() - 1))
                     torch.where(chosen, value, self.best[name], out=self.best[name])
 
-    def complete(self, logits: Callable[[dict[str, Tensor]], Tensor]) -> None:
-        """Compute the logits of the best epochs by their weights, if evaluations gave none of all nodes."""
-        if "logits" not in self.best:
-            self.best["logits"] = logits({name.removeprefix("weights."): value for name, value in self.best.items()})
+    def weights(self) -> dict[str, Tensor]:
+        """Return the weights of the best epochs, by name; the first axis is that of the models."""
+        return {name.removeprefix("weights."): value for name, value in self.best.items() if name != "logits"}
 
     def accuracies(self) -> list[float]:
         """Return the best validation accuracy of each model so far."""
-        row = 0 if self.config.selection == "accuracy" else 1
-        accuracy = self.rank[row].tolist()
+        accuracy = self.rank[0 if self.config.selection == "accuracy" else 1].tolist()
         return [value if epoch else math.nan for value, epoch in zip(accuracy, self.best_epoch.tolist(), strict=True)]
 
     def state(self) -> dict[str, Tensor]:
@@ -102,72 +126,8 @@ class Selection:
         """Go on from tensors that `state` returned."""
         for name in _STATE:
             getattr(self, name).copy_(state[name])
-        device = self.history.device
         best = {name.removeprefix("best."): value for name, value in state.items() if name.startswith("best.")}
-        self.best = {name: value.to(device) for name, value in best.items()}
-
-    def to_host(self) -> list[tuple[Tensor, dict[str, Tensor]]]:
-        """Return probabilities, or numbers, and weights of each model's best epoch, on the host."""
-        probabilities = _each_on_host(activated(self.best["logits"]))
-        named = {name.removeprefix("weights."): value for name, value in self.best.items() if name != "logits"}
-        weights = {name: _each_on_host(value) for name, value in named.items()}
-        return [(own, {name: each[k] for name, each in weights.items()}) for k, own in enumerate(probabilities)]
-
-
-def _each_on_host(stacked: Tensor) -> list[Tensor]:
-    """Return the tensor of each model on the host, a copy of its own, so that the others can be freed.
-
-    Every copy waits for the GPU, so small tensors take one for all models. Large ones go through a buffer that the GPU
-    writes to directly: it is up to 40 times as fast as into other memory, and 10 times with the copy from there.
-    """
-    if stacked.is_cuda and stacked[0].numel() >= _LARGE:
-        return [_through_buffer(value) for value in stacked]
-    whole = stacked.cpu()
-    if len(whole) == 1:
-        return [whole[0].contiguous()]
-    return [value.clone(memory_format=torch.contiguous_format) for value in whole]
-
-
-def _through_buffer(value: Tensor) -> Tensor:
-    copy, flat = torch.empty(value.shape, dtype=value.dtype), value.reshape(-1)
-    buffer = torch.empty(min(flat.numel(), _BUFFER), dtype=value.dtype, pin_memory=True)
-    for part, into in zip(flat.split(_BUFFER), copy.view(-1).split(_BUFFER), strict=True):
-        into.copy_(buffer[: len(part)].copy_(part))
-    return copy
-
-
-if TYPE_CHECKING:
-    from hiergcn.train.batches import Batches
-
-REPORT_EVERY = 25
-"""Epochs on a GPU between two calls of the callback, each of which waits for the GPU."""
-
-Run = tuple[Task, int]
-"""Training and validation labels, and the seed."""
-
-_MOST_REPLICAS = 64
-_EAGER = 1  # epochs before a CUDA graph is recorded, in which libraries initialise and tensors that stay are made
-
-
-@dataclass(frozen=True, eq=False)
-class SeedOutcome:
-    """The result of one seed. A failed seed has a history and a reason, but no probabilities and no weights."""
-
-    seed: int
-    history: np.ndarray  # (epochs done, 4), columns as in HISTORY
-    best_epoch: int | None  # counted from 1
-    probabilities: np.ndarray | None  # (n, classes) float32; numbers are (n, 1) float64, in the unit of the targets
-    weights: dict[str, Tensor] | None
-    seconds: float  # an equal share, if several trained side by side
-    failure: str | None = None
-
-    @property
-    def validation_loss(self) -> float | None:
-        return None if self.best_epoch is None else float(self.history[self.best_epoch - 1, 1])
-
-    @property
-    def validation_accuracy(self) -> float | None:
-        return None if self.best_epoch is None else float(self.history[self.best_epoch - 1, 3])
+        self.best = {name: value.to(self.history.device) for name, value in best.items()}
 
 
 def train_runs(
@@ -178,37 +138,22 @@ def train_runs(
     device: torch.device,
     on_epoch: OnEpoch | None = None,
     batches: "Batches | None" = None,
-    checkpoint: Callable[[Run], SeedCheckpoint] | None = None,
+    checkpoints: Iterator[SeedCheckpoint] | None = None,
 ) -> Iterator[SeedOutcome]:
     """Train every run and yield the outcomes in their order.
 
-    A GPU trains runs side by side if the method supports it: as many as fit into memory, half of them whenever they do
-    not. A CPU gains nothing by that and takes one after the other; so does a GPU with batches or recomputation, which
-    are there to save memory. `checkpoint` returns the checkpoint of a run that is trained by itself.
+    A GPU trains runs side by side if the method supports it. A CPU gains nothing by that and takes one after the other;
+    so does a GPU with batches or recomputation, which are there to save memory. `checkpoints` are those of runs that
+    are trained by themselves, in their order.
     """
-    if device.type != "cuda" or not method.replicates or batches is not None or config.recompute:
-        for task, seed in runs:
-            kept = None if checkpoint is None else checkpoint((task, seed))
-            yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, kept)
+    if device.type == "cuda" and method.replicates and batches is None and not config.recompute:
+        from hiergcn.train.side_by_side import train_in_groups
+
+        yield from train_in_groups(method, prepared, runs, config, device, on_epoch)
         return
-    sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
-    most, done = _MOST_REPLICAS, 0
-    while done < len(runs):
-        end = done + 1
-        while end < min(done + most, len(runs)) and sizes[end] == sizes[done]:
-            end += 1
-        group = runs[done:end]
-        tasks, seeds = [task for task, _ in group], [seed for _, seed in group]
-        try:
-            outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
-        except torch.cuda.OutOfMemoryError:
-            if len(group) == 1:
-                raise
-            most = len(group) // 2
-            torch.cuda.empty_cache()
-            continue
-        yield from outcomes
-        done += len(group)
+    for task, seed in runs:
+        checkpoint = None if checkpoints is None else next(checkpoints)
+        yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, checkpoint)
 
 
 def train_seed(
@@ -228,7 +173,7 @@ def train_seed(
     """
     began = time.perf_counter()
     generator = torch.Generator(device).manual_seed(seed)
-    model = _built(method, task, config, prepared, generator)
+    model = build_model(method, task, config, prepared, generator)
     nodes = labelled_nodes(task, device, config.class_weight, config.loss)
     learner: Learner
     if batches is None:
@@ -236,43 +181,13 @@ def train_seed(
     else:
         from hiergcn.train.batches import BatchLearner
 
-        learner = BatchLearner(model, partial(_built, method, task, config), batches, nodes, config, seed)
+        learner = BatchLearner(model, partial(build_model, method, task, config), batches, nodes, config, seed)
     with kernels_if_worthwhile(task.adjacency):
-        selection = _train(learner, [seed], config, device, on_epoch, checkpoint, generator)
-    return _outcomes([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
+        selection = train_epochs(learner, [seed], config, device, on_epoch, checkpoint, generator)
+    return outcomes_of([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
 
 
-def train_side_by_side(
-    method: Method,
-    prepared: Prepared,
-    tasks: Sequence[Task],
-    config: TrainConfig,
-    seeds: Sequence[int],
-    device: torch.device,
-    on_epoch: OnEpoch | None = None,
-) -> list[SeedOutcome]:
-    """Train a model for each task and seed at once. The tasks share a graph and have equal numbers of labels.
-
-    The method must have `replicates`.
-    """
-    began = time.perf_counter()
-    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
-
-    def models() -> Iterator[NodeModel]:  # one after the other: each may be the previous one with new weights
-        model = None
-        for task, generator in zip(tasks, generators, strict=True):
-            if model is None or not method.redraw(model, generator):
-                model = _built(method, task, config, prepared, generator)
-            yield model
-
-    nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
-    with kernels_if_worthwhile(tasks[0].adjacency, len(seeds)):
-        replicas = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
-        selection = _train(replicas, seeds, config, device, on_epoch)
-    return _outcomes(tasks, seeds, selection, began)
-
-
-def _built(
+def build_model(
     method: Method, task: Task, config: TrainConfig, prepared: Prepared, generator: torch.Generator
 ) -> NodeModel:
     """Build a model on the device of its generator, or refuse settings that it does not support."""
@@ -289,7 +204,7 @@ def _built(
     return model
 
 
-def _train(
+def train_epochs(
     learner: Learner,
     seeds: Sequence[int],
     config: TrainConfig,
@@ -299,7 +214,7 @@ def _train(
     generator: torch.Generator | None = None,
 ) -> Selection:
     """Train all epochs and return the best of each model; `generator` is the one that a checkpoint keeps."""
-    selection, epoch = Selection(config, len(seeds), device), 0
+    selection, epoch, on_gpu = Selection(config, len(seeds), device), 0, device.type == "cuda"
     if checkpoint is not None and generator is not None and (saved := checkpoint.read()):
         epoch, state = saved
         learner.load_training_state(state)
@@ -310,10 +225,7 @@ def _train(
         loss = learner.step(epoch)
         selection.offer(loss, learner.evaluate(), learner.weights)
 
-    on_gpu = device.type == "cuda"
-    run: Callable[[], None] = train_epoch
-    if on_gpu and isinstance(learner, Replicas):
-        run = Captured(train_epoch, learner.generator.generators)
+    run = learner.capture(train_epoch) if on_gpu else train_epoch
     while epoch < config.epochs:
         epoch += 1
         run()
@@ -332,13 +244,22 @@ def _train(
             if learned is not None:
                 checkpoint.write(epoch, learned | selection.state() | {"generator": generator.get_state()})
     del run  # and with it the memory of a CUDA graph
-    selection.complete(learner.logits)
+    if "logits" not in selection.best:  # evaluations gave those of labelled nodes alone
+        selection.best["logits"] = learner.logits(selection.weights())
     return selection
 
 
-def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection, began: float) -> list[SeedOutcome]:
+def outcomes_of(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection, began: float) -> list[SeedOutcome]:
+    """Return the result of each model, on the host."""
     lengths, best, failed = (part.tolist() for part in (selection.length, selection.best_epoch, selection.failed))
-    history, chosen = selection.history.cpu().numpy(), selection.to_host()
+    history = selection.history.cpu().numpy()
+    to_host: Callable[[Tensor], list[Tensor]] = list
+    if selection.history.is_cuda:
+        from hiergcn.train.side_by_side import copy_to_host
+
+        to_host = copy_to_host
+    outputs = to_host(activated(selection.best["logits"]))
+    weights = {name: to_host(value) for name, value in selection.weights().items()}
     seconds = (time.perf_counter() - began) / len(seeds)
     outcomes = []
     for r, (task, seed) in enumerate(zip(tasks, seeds, strict=True)):
@@ -347,37 +268,7 @@ def _outcomes(tasks: Sequence[Task], seeds: Sequence[int], selection: Selection,
             failure = f"diverged at epoch {lengths[r]} (training loss {rows[-1, 0]:g}, validation loss {rows[-1, 1]:g})"
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
         else:
-            outputs, weights = chosen[r]
-            restored = task.target.restored(outputs.numpy())
-            outcomes.append(SeedOutcome(seed, rows, best[r], restored, weights, seconds))
+            restored = task.target.restored(outputs[r].contiguous().numpy())
+            own = {name: each[r].contiguous() for name, each in weights.items()}
+            outcomes.append(SeedOutcome(seed, rows, best[r], restored, own, seconds))
     return outcomes
-
-
-class Captured:
-    """A function without arguments or result, recorded as a CUDA graph, so that launching its kernels costs nothing.
-
-    The first calls run the function itself; later ones replay the graph on the same memory. The generators advance at
-    each call, as they would without a graph.
-    """
-
-    def __init__(self, function: Callable[[], None], generators: Sequence[torch.Generator]) -> None:
-        self.function, self.generators = function, generators
-        self.stream = torch.cuda.Stream()
-        self.stream.wait_stream(torch.cuda.current_stream())
-        self.calls = 0
-        self.graph: torch.cuda.CUDAGraph | None = None
-
-    def __call__(self) -> None:
-        self.calls += 1
-        if self.calls <= _EAGER:
-            with torch.cuda.stream(self.stream):
-                self.function()
-            torch.cuda.current_stream().wait_stream(self.stream)
-            return
-        if self.graph is None:
-            self.graph = torch.cuda.CUDAGraph()
-            for generator in self.generators:
-                self.graph.register_generator_state(generator)
-            with torch.cuda.graph(self.graph, stream=self.stream):
-                self.function()
-        self.graph.replay()

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,11 +33,11 @@ from hiergcn.model.ops.ranks import Ranks
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import Settings
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
-from hiergcn.train.events import EpochDone, OnEpoch, OnFitEvent, SeedDone
+from hiergcn.train.events import OnEpoch, OnFitEvent, SeedDone
 from hiergcn.train.loop import HISTORY, SeedOutcome, train_runs
 from hiergcn.workers.machine import choose_device, one_thread, require_memory
 from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, unit_request
-from hiergcn.workers.pool import Engine, Send, Work, WorkerDiedError
+from hiergcn.workers.pool import Engine, Send, Work, WorkerDiedError, now_and_then
 
 BATCH_LEVELS = 4
 """Levels of the hierarchy that batches are cut along, for methods that use no hierarchy."""
@@ -69,37 +68,28 @@ class Trainer:
         engine: Engine | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> None:
-        self.checkpoint = checkpoint
+        self.checkpoint, self.engine, self.given = checkpoint, engine, hierarchy
         self.graph = with_structural_features(graph)
         entries = graph.adjacency.nnz + (0 if graph.features is None else graph.features.size)  # of sparse ones, stored
         here = device if engine is None else "cpu"
         self.device = choose_device(here, entries) if isinstance(here, str) else here
-        self.engine = engine
         self.trains_on = str(self.device) if engine is None else engine.device(str(device))
         self.coarsen_seconds = 0.0
-        self.given = hierarchy
-        self._hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
+        self.hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
         self._prepared: tuple[object, tuple[Method, Prepared]] | None = None
-        self._tasks: dict[int, tuple[Split, Task]] = {}  # by the split's identity, which lives as long as it is here
+        self._tasks: dict[Split, Task] = {}
         self._sees_whole: dict[Settings, bool] = {}
 
     def hierarchy(self, settings: Settings) -> Hierarchy | None:
         """Return the hierarchy with the levels that the settings ask for; None for methods that use none."""
-        if not settings.model.uses_hierarchy:
-            return None
-        return self.coarsen(settings.model.levels, settings.coarsen)
-
-    def keep_hierarchy(self, settings: Settings, hierarchy: Hierarchy | None) -> None:
-        """Take a hierarchy that the settings ask for, made by another trainer of the same graph."""
-        if hierarchy is not None:
-            self._hierarchies.setdefault((settings.coarsen, settings.model.levels), hierarchy)
+        return self.coarsen(settings.model.levels, settings.coarsen) if settings.model.uses_hierarchy else None
 
     def coarsen(self, levels: int, config: CoarsenConfig) -> Hierarchy:
         """Return the graph coarsened up to `levels` times, from an earlier result if one goes deep enough."""
         if self.given is not None:
             return self.given.truncated(levels)
         key = (config, levels)
-        if key not in self._hierarchies:
+        if key not in self.hierarchies:
             hierarchy = self.cached_hierarchy(levels, config)
             if hierarchy is None:
                 what = f"{levels} coarser levels of {self.graph.n_edges:,} edges"
@@ -107,14 +97,15 @@ class Trainer:
                 began = time.perf_counter()
                 hierarchy = coarsen(self.graph.adjacency, levels, config)
                 self.coarsen_seconds += time.perf_counter() - began
-            self._hierarchies[key] = hierarchy
-        return self._hierarchies[key]
+            self.hierarchies[key] = hierarchy
+        return self.hierarchies[key]
 
     def cached_hierarchy(self, levels: int, config: CoarsenConfig) -> Hierarchy | None:
         """Return the graph coarsened up to `levels` times if an earlier result goes deep enough."""
-        made = [hierarchy for (other, _), hierarchy in self._hierarchies.items() if other == config]
-        deep = next((one for one in made if one.requested >= levels or one.depth < one.requested), None)
-        return None if deep is None else deep.truncated(levels)
+        for (other, _), hierarchy in self.hierarchies.items():
+            if other == config and (hierarchy.requested >= levels or hierarchy.depth < hierarchy.requested):
+                return hierarchy.truncated(levels)
+        return None
 
     def plan(self, settings: Settings) -> MemoryPlan:
         """Return the memory plan of one seed; raise an `InputError` if there is not enough memory for it here."""
@@ -132,9 +123,9 @@ class Trainer:
 
     def task(self, split: Split) -> Task:
         """Return the task of a split, always the same value, for which columns of labels are made once."""
-        if id(split) not in self._tasks:
-            self._tasks[id(split)] = (split, Task.of(self.graph, split))
-        return self._tasks[id(split)][1]
+        if split not in self._tasks:
+            self._tasks[split] = Task.of(self.graph, split)
+        return self._tasks[split]
 
     def prepare(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
         """Return the method and its inputs; they depend on the split only if the method `uses_labels`."""
@@ -142,7 +133,7 @@ class Trainer:
         if self.graph.targets is not None and not settings.model.predicts_numbers:
             able = ", ".join(name for name in method_names() if config_class(name).predicts_numbers)
             raise InputError(f"{settings.method} predicts classes only; for numbers choose one of {able}.")
-        key = (settings.method, settings.model, settings.coarsen, id(split) if method.uses_labels else None)
+        key = (settings.method, settings.model, settings.coarsen, split if method.uses_labels else None)
         if self._prepared is None or self._prepared[0] != key:
             self._prepared = None  # frees its memory before more is taken
             task = self.task(split) if method.uses_labels else Task.unlabelled(self.graph, self.graph.n_outputs)
@@ -164,16 +155,10 @@ class Trainer:
         A GPU trains them side by side if the method can. On a CPU, `workers` processes share the runs after the first
         if these would take long. With a checkpoint, runs that an earlier process finished are read from it.
         """
-        checkpoint, runs = self.checkpoint, list(runs)
-        while runs and checkpoint is not None and (saved := checkpoint.read(f"{_name(settings, *runs[0])}-finished")):
+        runs = list(runs)
+        while runs and (outcome := self._read(settings, *runs[0])) is not None:
+            yield outcome
             runs.pop(0)
-            about, tensors = saved
-            history, outputs = tensors.pop("history").numpy(), tensors.pop("outputs", None)
-            weights = {name.removeprefix("weights."): weight for name, weight in tensors.items()}
-            if outputs is None:
-                yield SeedOutcome(history=history, probabilities=None, weights=None, **about)
-            else:
-                yield SeedOutcome(history=history, probabilities=outputs.numpy(), weights=weights, **about)
         if not runs:
             return
         method = build_method(settings.method, settings.model)
@@ -185,15 +170,27 @@ class Trainer:
         for run in runs:
             with one_thread():  # the caller has its own in between
                 outcome = next(outcomes)
-            if checkpoint is not None:
+            if self.checkpoint is not None:
                 about = {name: getattr(outcome, name) for name in ("seed", "best_epoch", "seconds", "failure")}
                 tensors = {"history": torch.tensor(outcome.history)}
                 if outcome.probabilities is not None:
                     tensors["outputs"] = torch.tensor(outcome.probabilities)
                 tensors |= {f"weights.{name}": weight for name, weight in (outcome.weights or {}).items()}
-                checkpoint.write(f"{_name(settings, *run)}-finished", about, tensors)
-                checkpoint.remove(_name(settings, *run))
+                self.checkpoint.write(f"{_name(settings, *run)}-finished", about, tensors)
+                self.checkpoint.remove(_name(settings, *run))
             yield outcome
+
+    def _read(self, settings: Settings, split: Split, seed: int) -> SeedOutcome | None:
+        """Return the outcome of a run that an earlier process finished."""
+        saved = self.checkpoint and self.checkpoint.read(f"{_name(settings, split, seed)}-finished")
+        if not saved:
+            return None
+        about, tensors = saved
+        history, outputs = tensors.pop("history").numpy(), tensors.pop("outputs", None)
+        if outputs is None:
+            return SeedOutcome(history=history, probabilities=None, weights=None, **about)
+        weights = {name.removeprefix("weights."): weight for name, weight in tensors.items()}
+        return SeedOutcome(history=history, probabilities=outputs.numpy(), weights=weights, **about)
 
     def _train(
         self, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None, workers: int
@@ -203,9 +200,8 @@ class Trainer:
         method = build_method(settings.method, settings.model)
         train = partial(train_runs, method, config=settings.train, device=self.device, on_epoch=on_epoch)
         if self.checkpoint is not None:
-            names = {(id(self.task(split)), seed): _name(settings, split, seed) for split, seed in runs}
             checkpoint = self.checkpoint
-            train = partial(train, checkpoint=lambda run: SeedCheckpoint(checkpoint, names[id(run[0]), run[1]]))
+            train = partial(train, checkpoints=(SeedCheckpoint(checkpoint, _name(settings, *run)) for run in runs))
         if settings.train.batches > 1:
             if method.needs_whole:
                 *others, last = dict.fromkeys(kind.called for kind in INPUTS if kind.needs_whole)
@@ -216,10 +212,9 @@ class Trainer:
                 )
             from hiergcn.train.batches import Batches
 
-            cut_along = self.hierarchy(settings) or self.coarsen(BATCH_LEVELS, settings.coarsen)
             whole = self.prepare(settings, runs[0][0])[1] if self.sees_whole(settings) else None
             for task, group in groupby(with_tasks, key=lambda run: run[0]):
-                batches = Batches(method, whole, task, cut_along, settings.train.batches, self.device)
+                batches = Batches(method, whole, task, self._cut_along(settings), settings.train.batches, self.device)
                 yield from train(batches.model_inputs, list(group), batches=batches)
             return
         train = partial(train, self.prepare(settings, runs[0][0])[1])
@@ -232,17 +227,18 @@ class Trainer:
                 return
         yield from train(runs=with_tasks)
 
+    def _cut_along(self, settings: Settings) -> Hierarchy:
+        """Return the hierarchy that batches are cut along."""
+        return self.hierarchy(settings) or self.coarsen(BATCH_LEVELS, settings.coarsen)
+
     def _train_on(
         self, engine: Engine, settings: Settings, runs: Sequence[tuple[Split, int]], on_epoch: OnEpoch | None
     ) -> Iterator[SeedOutcome]:
         """Train runs in the workers of an engine, each by itself, or as many at once as give every GPU its share."""
-        hierarchy = self.hierarchy(settings)
-        if hierarchy is None and settings.train.batches > 1:
-            hierarchy = self.coarsen(BATCH_LEVELS, settings.coarsen)
+        hierarchy = self._cut_along(settings) if settings.train.batches > 1 else self.hierarchy(settings)
         request = unit_request(self.graph, settings, hierarchy, self.trains_on)
-        splits = list({id(split): split for split, _ in runs}.values())
-        places = {id(split): place for place, split in enumerate(splits)}
-        numbered = [(places[id(split)], seed) for split, seed in runs]
+        splits = list(dict.fromkeys(split for split, _ in runs))
+        numbered = [(splits.index(split), seed) for split, seed in runs]
         size = -(-len(runs) // engine.workers(request)) if request.gpus else 1
         jobs = [numbered[k : k + size] for k in range(0, len(runs), size)]
 
@@ -253,10 +249,7 @@ class Trainer:
             return [SeedOutcome(seed, nothing, None, None, None, 0.0, reason) for _, seed in jobs[number]]
 
         with engine.pool(_training, self.graph, hierarchy, settings, splits, self.trains_on) as pool:
-            for outcomes in pool.results(((job, request) for job in jobs), on_epoch, lost):
-                for one in outcomes:
-                    weights = one.weights and {name: torch.tensor(w) for name, w in one.weights.items()}
-                    yield replace(one, weights=weights)
+            yield from chain.from_iterable(pool.results(((job, request) for job in jobs), on_epoch, lost))
 
 
 def _name(settings: Settings, split: Split, seed: int) -> str:
@@ -272,20 +265,8 @@ def _training(
     trainer = Trainer(graph, device, hierarchy)
 
     def train(send: Send, job: Sequence[tuple[int, int]]) -> list[SeedOutcome]:
-        sent = time.monotonic()
-
-        def on_epoch(event: EpochDone) -> None:
-            nonlocal sent
-            if time.monotonic() - sent > _PAUSE:
-                sent = time.monotonic()
-                send(event)
-
-        outcomes = []
-        for outcome in trainer.train(settings, [(splits[k], seed) for k, seed in job], on_epoch):
-            # arrays: tensors would be files that the worker must keep open
-            weights: Any = outcome.weights and {name: w.numpy(force=True) for name, w in outcome.weights.items()}
-            outcomes.append(replace(outcome, weights=weights))
-        return outcomes
+        runs = [(splits[k], seed) for k, seed in job]
+        return list(trainer.train(settings, runs, now_and_then(send, _PAUSE)))
 
     return train
 
@@ -345,23 +326,20 @@ class SeedResults:
     @property
     def best(self) -> int | None:
         """The seed with the highest validation accuracy; of equal ones, that with the lowest validation loss."""
-        ranks = {
-            one.seed: (one.validation_accuracy or 0.0, -(one.validation_loss or 0.0))
-            for one in self.outcomes
-            if one.seed in self.probabilities
-        }
-        return max(ranks, key=lambda seed: ranks[seed]) if ranks else None
+        done = [outcome for outcome in self.outcomes if outcome.seed in self.probabilities]
+        ranks = {each.seed: (each.validation_accuracy or 0.0, -(each.validation_loss or 0.0)) for each in done}
+        return max(ranks, key=lambda seed: ranks[seed], default=None)
 
     def add(self, outcomes: Sequence[SeedOutcome], folds: Sequence[Split]) -> SeedOutcome:
         """Add a finished seed, one outcome for each fold, and return the first, with the seconds of all.
 
         The outcome comes last, so that Ctrl-C leaves none without its probabilities. A seed fails if a fold does.
         """
-        seconds = sum(one.seconds for one in outcomes)
-        first = replace(next((one for one in outcomes if one.failure), outcomes[0]), seconds=seconds)
-        outputs = [one.probabilities for one in outcomes if one.probabilities is not None]
+        seconds = sum(outcome.seconds for outcome in outcomes)
+        first = replace(next((each for each in outcomes if each.failure), outcomes[0]), seconds=seconds)
+        outputs = [outcome.probabilities for outcome in outcomes if outcome.probabilities is not None]
         if len(outputs) == len(folds):
-            self.weights[first.seed] = [one.weights for one in outcomes if one.weights is not None]
+            self.weights[first.seed] = [outcome.weights for outcome in outcomes if outcome.weights is not None]
             mean = outputs[0]
             if len(outputs) > 1:  # a node that validates in a fold gets the output of that fold
                 mean = sum(outputs) / np.float32(len(outputs))  # type: ignore[assignment]

@@ -16,11 +16,13 @@ import os
 import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Literal, NamedTuple, Self
 
 from hiergcn.errors import HierGCNError, InputError
@@ -176,6 +178,19 @@ class Pool:
         self.close()
 
 
+def now_and_then(send: Send, pause: float) -> Send:
+    """Return `send` for a worker's progress: messages that come within `pause` seconds of one are dropped."""
+    sent = time.monotonic()
+
+    def send_seldom(content: Any) -> None:
+        nonlocal sent
+        if time.monotonic() - sent > pause:
+            sent = time.monotonic()
+            send(content)
+
+    return send_seldom
+
+
 def do_job(work: Callable[[], Any]) -> Reply:
     """Do a job; return its result, or its failure as a sentence."""
     try:
@@ -296,6 +311,10 @@ def _serve(connection: Connection, parent: int) -> None:
         work = work or make()
         return work(send, job)
 
+    import torch
+
+    # torch would send tensors as files that this process keeps open
+    ForkingPickler.register(torch.Tensor, lambda tensor: (torch.from_numpy, (tensor.numpy(force=True),)))
     with suppress(EOFError, OSError):  # the caller is gone
         methods, make = connection.recv()
         keep_methods(methods)
