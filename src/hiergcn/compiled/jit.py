@@ -63,17 +63,12 @@ class Kernel:
         """
         import numba
 
-        called = {name: kernel.compiled for name, kernel in self._called.items()}
-        plain = self.function
+        plain, called = self.function, {name: kernel.compiled for name, kernel in self.called.items()}
         function = update_wrapper(FunctionType(plain.__code__, plain.__globals__ | called, plain.__name__), plain)
-        function.__qualname__ += f"_{_digest(self.files)}"
+        digest = sha256(b"".join(map(_content, sorted(self.files)))).hexdigest()[:8]
+        function.__qualname__ += f"_{digest}"
         inner = self.plain is None
-        options: dict[str, Any] = {
-            "nogil": True,
-            "forceinline": inner,
-            "no_cpython_wrapper": inner,
-            "no_cfunc_wrapper": True,
-        }
+        options: Any = {"nogil": True, "forceinline": inner, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
         try:
             made: Callable[..., Any] = numba.njit(cache=not inner, **options)(function)
         except RuntimeError:  # numba has no folder to cache in: compile once per process
@@ -84,17 +79,18 @@ class Kernel:
     def files(self) -> frozenset[str]:
         """The files that its machine code is made of: its own and those of all that it calls."""
         files = frozenset({__file__, self.function.__code__.co_filename})
-        return files.union(*(kernel.files for kernel in self._called.values()))
+        return files.union(*(kernel.files for kernel in self.called.values()))
 
     @property
-    def _called(self) -> dict[str, "Kernel"]:
+    def called(self) -> dict[str, "Kernel"]:
+        """The kernels that it calls, by the name that it gives them."""
         values = {name: self.function.__globals__.get(name) for name in self.function.__code__.co_names}
         return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 
 @cache
-def _digest(files: frozenset[str]) -> str:
-    return sha256(b"".join(Path(file).read_bytes() for file in sorted(files) if Path(file).exists())).hexdigest()[:8]
+def _content(file: str) -> bytes:
+    return Path(file).read_bytes() if Path(file).exists() else b""
 
 
 def _entries(given: Iterable[Any]) -> int:

@@ -25,45 +25,24 @@ _LOCK = RLock()
 
 
 class _Instruction(Kernel):
-    """A function that compiled kernels call for a few instructions. Plain Python can only call `prefetch`: it waits."""
+    """A function that compiled kernels call for a few instructions. In plain Python, `prefetch` does nothing."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, None)
+    def __init__(self, name: str) -> None:
+        super().__init__(lambda *_: None, None)
+        self.name = name
 
     @cached_property
     def compiled(self) -> Callable[..., Any]:
         with _LOCK:  # all threads get the same
-            return _instructions()[self.function.__name__]
+            return _instructions()[self.name]
 
 
-@_Instruction
-def load(rows: Any, i: Any, k: Any) -> Any:
-    """Return the floats k to k + 15 of row i."""
-
-
-@_Instruction
-def store(rows: Any, i: Any, k: Any, value: Any) -> Any:
-    """Write the floats k to k + 15 of row i."""
-
-
-@_Instruction
-def splat(number: Any) -> Any:
-    """Return sixteen times the same float."""
-
-
-@_Instruction
-def add_product(total: Any, a: Any, b: Any) -> Any:
-    """Return total + a b, rounded twice, as everywhere else."""
-
-
-@_Instruction
-def multiply_add(total: Any, a: Any, b: Any) -> Any:
-    """Return total + a b, rounded once if the processor can do so."""
-
-
-@_Instruction
-def prefetch(array: Any, i: Any) -> Any:
-    """Fetch array[i] into the cache, to be read soon; i is inside the array and unsigned. Plain Python does nothing."""
+load = _Instruction("load")  # (rows, i, k): the floats k to k + 15 of row i
+store = _Instruction("store")  # (rows, i, k, value): write them
+splat = _Instruction("splat")  # (number): sixteen times the same float
+add_product = _Instruction("add_product")  # (total, a, b): total + a b, rounded twice, as everywhere else
+multiply_add = _Instruction("multiply_add")  # the same, rounded once if the processor can do so
+prefetch = _Instruction("prefetch")  # (array, i): fetch array[i], to be read soon; i is inside the array and unsigned
 
 
 @kernel(plain=None)
@@ -115,11 +94,7 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
     def load(_: Any, rows: Any, i: Any, k: Any) -> Any:
         check(rows)
-
-        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            return builder.load(pointer(context, builder, signature, given, vector), align=4)
-
-        return floats(rows, i, k), code
+        return floats(rows, i, k), lambda *given: given[1].load(pointer(*given, vector), align=4)
 
     def store(_: Any, rows: Any, i: Any, k: Any, value: Any) -> Any:
         check(rows)
@@ -139,10 +114,7 @@ def _instructions() -> dict[str, Callable[..., Any]]:
         return floats(types.float32), code
 
     def add_product(_: Any, total: Any, a: Any, b: Any) -> Any:
-        def code(_: Any, builder: Any, __: Any, given: Any) -> Any:
-            return builder.fadd(given[0], builder.fmul(given[1], given[2]))
-
-        return floats(total, a, b), code
+        return floats(total, a, b), lambda _, llvm, __, given: llvm.fadd(given[0], llvm.fmul(given[1], given[2]))
 
     def multiply_add(_: Any, total: Any, a: Any, b: Any) -> Any:
         def code(_: Any, builder: Any, __: Any, given: Any) -> Any:

@@ -22,6 +22,7 @@ from hiergcn.compiled.simd import FLOATS, add_product, load, prefetch, splat, st
 
 Floats = npt.NDArray[np.floating]
 Integers = npt.NDArray[np.integer]
+Bits = npt.NDArray[np.int16]
 
 _SMALL = 2**19  # multiplications of a sparse product that one thread does in the time it takes to start others
 _RANGES = 4  # for each thread
@@ -60,16 +61,8 @@ def prefetch_row_of(flat: Floats, row: Any, width: Any) -> None:
 
 
 @kernel(plain=0)
-def _csr_product(
-    row_start: Integers,
-    column: Integers,
-    values: Floats,
-    dense: Floats,
-    plus: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> None:
+def _csr_product(matrix: Any, dense: Floats, plus: Floats, out: Floats, start: int, stop: int) -> None:
+    row_start, column, values = matrix
     width, flat, last = np.uint64(dense.shape[1]), dense.ravel(), np.uint64(len(column) - 1)
     far = dense.size > _CACHED
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -97,17 +90,9 @@ def _csr_product(
 
 
 @kernel(plain=0)
-def _wide_csr_product(
-    row_start: Integers,
-    column: Integers,
-    values: Floats,
-    dense: Floats,
-    plus: Floats,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> None:
+def _wide_csr_product(matrix: Any, dense: Floats, plus: Floats, out: Floats, start: int, stop: int) -> None:
     """Keep up to 64 columns of a row's sum in registers: `_csr_product` for 16 columns or more, with the same bits."""
+    row_start, column, values = matrix
     width, flat, last = np.uint64(dense.shape[1]), dense.ravel(), np.uint64(len(column) - 1)
     far, one, zero = dense.size > _CACHED, splat(np.float32(1.0)), splat(np.float32(0.0))
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -134,6 +119,11 @@ def _wide_csr_product(
             store(out, i, k3, d)
 
 
+def _parts(matrix: sp.csr_array) -> tuple[Integers, Integers, Floats]:
+    """Return the arrays of a sparse matrix, as kernels take them."""
+    return matrix.indptr, matrix.indices, matrix.data
+
+
 def csr_product(matrix: sp.csr_array, dense: Tensor, plus: Tensor | None = None) -> Tensor:
     """Return the product of a sparse matrix, (n, m), and a dense one, (m, d), plus another."""
     n, width = matrix.shape[0], dense.shape[1]
@@ -144,16 +134,14 @@ def csr_product(matrix: sp.csr_array, dense: Tensor, plus: Tensor | None = None)
     out = torch.empty(n, width, dtype=dense.dtype)
     result = out.numpy()
     added = result[:0] if plus is None else array_of(plus)
-    arrays = matrix.indptr, matrix.indices, matrix.data, array_of(dense), added, result
-    in_threads(multiply, arrays, n, matrix.nnz * width)
+    in_threads(multiply, (_parts(matrix), array_of(dense), added, result), n, matrix.nnz * width)
     return out
 
 
 @kernel(plain=0)
-def _transpose_product(
-    row_start: Integers, column: Integers, values: Floats, dense: Floats, rows: int, sums: Floats, start: int, stop: int
-) -> None:
+def _transpose_product(matrix: Any, dense: Floats, rows: int, sums: Floats, start: int, stop: int) -> None:
     """Sum the contributions of the rows from `start` to `stop`, `rows` at most, in a part of the sums of their own."""
+    row_start, column, values = matrix
     out, width = sums[start // rows], np.uint64(dense.shape[1])
     out[:] = 0.0
     for i in range(np.uint64(start), np.uint64(stop)):
@@ -172,7 +160,7 @@ def transpose_product(matrix: sp.csr_array, dense: Tensor) -> Tensor:
     parts = max(1, min(_PARTS, matrix.nnz // (_PARTS * m)))  # whatever the number of threads, for the same bits
     rows = -(-n // parts)
     sums = torch.empty(-(-n // rows), m, width, dtype=dense.dtype)
-    arrays = matrix.indptr, matrix.indices, matrix.data, array_of(dense), rows, sums.numpy()
+    arrays = _parts(matrix), array_of(dense), rows, sums.numpy()
     in_threads(_transpose_product, arrays, n, matrix.nnz * width, part=rows)
     return sums[0] if len(sums) == 1 else sums.sum(dim=0)
 
@@ -198,17 +186,9 @@ def random_bits(seed: int, n: int) -> Tensor:
 
 @kernel(plain=0)
 def _kept_entries(
-    matrix: tuple[Integers, Integers, Floats],
-    bits: npt.NDArray[np.int16],
-    right: Floats,
-    right_bits: npt.NDArray[np.int16],
-    width: int,
-    limit: int,
-    scale: float,
-    new: tuple[Integers, Integers, Floats],
+    matrix: Any, bits: Bits, right: Floats, right_bits: Bits, width: int, limit: int, scale: float, new: Any
 ) -> None:
-    row_start, column, values = matrix
-    new_start, new_column, new_values = new
+    (row_start, column, values), (new_start, new_column, new_values) = matrix, new
     factor, limit16, p, count = values.dtype.type(scale), np.int16(limit), np.uint64(right.shape[1]), np.uint64(0)
     for i in range(np.uint64(len(right))):  # an entry that is dropped is overwritten by the next one
         new_start[i] = count
@@ -230,38 +210,23 @@ def kept_entries(
     beside, (n, width) = array_of(right), matrix.shape
     most = matrix.nnz + beside.size + 1
     new = np.empty_like(matrix.indptr), np.empty(most, matrix.indices.dtype), np.empty(most, matrix.data.dtype)
-    parts = matrix.indptr, matrix.indices, matrix.data
-    _kept_entries(parts, bits.numpy(), beside, right_bits.numpy(), width, limit, scale, new)
+    _kept_entries(_parts(matrix), bits.numpy(), beside, right_bits.numpy(), width, limit, scale, new)
     count = int(new[0][-1])
     return sp.csr_array((new[2][:count], new[1][:count], new[0]), shape=(n, width + beside.shape[1]))
 
 
-@kernel(plain=None)
-def _hash_entries(seed: np.uint64, first: np.uint64, words: npt.NDArray[np.uint64]) -> np.uint64:
-    """Write the words that hold the bits of the entries from `first` on, and return its place among their quarters."""
-    for q in range(np.uint64(len(words))):
-        words[q] = splitmix64(seed + ((first >> np.uint64(2)) + q) * _GOLDEN)
-    return first & np.uint64(3)
-
-
 @kernel(plain=0)
-def _dropout_concat(
-    left: Floats,
-    right: Floats,
-    rows: Integers,
-    seed: np.uint64,
-    limit: int,
-    scale: float,
-    out: Floats,
-    start: int,
-    stop: int,
-) -> None:
+def _dropout_concat(left: Floats, right: Floats, rows: Integers, mask: Any, out: Floats, start: int, stop: int) -> None:
+    seed, limit, scale = mask
     factor, zero, limit16 = out.dtype.type(scale), out.dtype.type(0.0), np.int16(limit)
     d, width = np.uint64(left.shape[1]), np.uint64(out.shape[1])
     words = np.empty(out.shape[1] // 4 + 2, dtype=np.uint64)
     bits = words.view(np.int16)
     for i in range(np.uint64(start), np.uint64(stop)):
-        at = _hash_entries(seed, np.uint64(rows[i] if rows.size else i) * width, words)
+        first = np.uint64(rows[i] if rows.size else i) * width
+        for q in range(np.uint64(len(words))):  # the words that hold the bits of the row
+            words[q] = splitmix64(seed + ((first >> np.uint64(2)) + q) * _GOLDEN)
+        at = first & np.uint64(3)
         for k in range(d):
             out[i, k] = left[i, k] * factor if bits[at + k] < limit16 else zero
         for k in range(d, width):
@@ -279,9 +244,8 @@ def dropout_concat(
         bits = bits[: len(bits) // width * width].view(-1, width)
         kept = (bits[:n] if rows is None else bits.index_select(0, rows)) < limit
         return torch.cat([left, right], dim=1, out=out).mul_(kept.to(left.dtype).mul_(scale))
-    places = _ALL if rows is None else rows.numpy()
-    arrays = array_of(left), array_of(right), places, np.uint64(seed), limit, scale, out.numpy()
-    in_threads(_dropout_concat, arrays, n, out.numel() * _ENTRY)
+    index, mask = _ALL if rows is None else rows.numpy(), (np.uint64(seed), limit, scale)
+    in_threads(_dropout_concat, (array_of(left), array_of(right), index, mask, out.numpy()), n, out.numel() * _ENTRY)
     return out
 
 
