@@ -30,5 +30,3 @@ def test_places_of_whole_numbers_near_and_far(spread: int) -> None:
     place = {number: k for k, number in enumerate(numbers.tolist())}
     ids = IdColumn(numbers)
     assert IdColumn(wanted).positions_in(ids).tolist() == [place.get(number, -1) for number in wanted.tolist()]
-    assert ids.first_repeated is None
-    assert IdColumn(np.concatenate([numbers, numbers[7:9]])).first_repeated == len(numbers)

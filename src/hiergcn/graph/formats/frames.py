@@ -186,5 +186,5 @@ def graph_from_table(
         notes.append(f"rows without a mutual neighbour, now nodes without an edge: {alone:,}")
     notes += labels.notes if labels else []
     columns = number_columns(name for column in table.columns if column.width for name in column.features)
-    numbers, class_names = (None, ()) if labels is None else (labels.numbers, labels.class_names)
+    numbers, class_names = (None, ()) if labels is None else (labels.values, labels.names)
     return Graph(adjacency, matrix, numbers, ids, class_names, name, tuple(notes), tuple(columns))

@@ -26,10 +26,11 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.files import written_whole
 from hiergcn.graph.graph import Graph
-from hiergcn.graph.tables.column_roles import LABEL, SPLIT, CsvOptions
+from hiergcn.graph.tables.column_roles import LABEL, SPLIT, CsvOptions, NodeColumns
 from hiergcn.graph.tables.feature_table import FeatureTable, read_features
-from hiergcn.graph.tables.label_columns import label_texts, part_names, read_labels, read_targets, split_from_column
+from hiergcn.graph.tables.label_columns import Labels, label_texts, part_names, read_target
 from hiergcn.graph.tables.text_columns import Origin
+from hiergcn.graph.target import Numbers
 
 VECTOR = "x"
 TARGETS = "target"  # the node attribute, and the graph attribute that says what it is
@@ -54,47 +55,45 @@ def graph_from_networkx(
             ids = np.array(list(g), dtype=np.int64)
     if ids.dtype == object and not all(isinstance(node, str) for node in g):  # such as pairs of numbers
         notes.append("nodes that are neither all whole numbers nor all text are named by their text")
-    unknown = options.get("unknown")
-    target = _attribute(nodes, options.get("target"), "its target", (TARGETS,) if TARGETS in g.graph else ())
-    label = None if target else _attribute(nodes, options.get("label"), "its label", LABEL)
-    if target and options.get("label"):
+    usual = (TARGETS,) if TARGETS in g.graph else ()
+    target_name = _attribute(nodes, options.get("target"), "its target", usual)
+    label = None if target_name else _attribute(nodes, options.get("label"), "its label", LABEL)
+    if target_name and options.get("label"):
         raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
-    numbers, targets, strata, class_names = None, None, None, tuple(g.graph.get("class_names") or ())
-    if label is not None:
-        labels = read_labels(pd.Series([node.get(label) for node in nodes]), unknown, class_names)
-        numbers, notes = labels.numbers, [*notes, *labels.notes]
-        names = tuple(str(name) for name in class_names)
-        if set(labels.class_names) <= set(names) and len(set(names)) == len(names):
-            class_names = names  # those of the graph, in its order, since they cover all that occur
-            numbers = np.array([*(names.index(name) for name in labels.class_names), -1])[numbers]
-        else:
-            class_names = labels.class_names
-        strata = numbers
-    if target is not None:
-        column = pd.Series([node.get(target) for node in nodes], dtype=object, name=target)
-        targets = read_targets(column, ORIGIN, unknown)
-        strata = np.where(np.isnan(targets), -1, 0)
     usual = () if SPLIT in (options.get("drop") or ()) else (SPLIT,)
-    part, split = _attribute(nodes, options.get("split"), "its split", usual), None
-    if part is not None and strata is not None:
-        parts = pd.Series([node.get(part) for node in nodes], dtype=object)
-        split, more = split_from_column(parts, strata, ids, ORIGIN, part)
-        notes += more
+    part = _attribute(nodes, options.get("split"), "its split", usual)
+    roles = NodeColumns("", label, part if label or target_name else None, target=target_name)
+    given = tuple(g.graph.get("class_names") or ())
+    target, split, more = read_target(
+        lambda name: pd.Series([node.get(name) for node in nodes], name=name),
+        roles,
+        ids,
+        ORIGIN,
+        options.get("unknown"),
+        given,
+    )
+    notes += more
+    names = tuple(map(str, given))
+    if isinstance(target, Labels) and set(target.names) <= set(names) and len(set(names)) == len(names):
+        values = np.array([*(names.index(name) for name in target.names), -1])[target.truth]
+        target = replace(target, values=values, names=names)  # in the graph's order: its names cover all that occur
     table = _features(nodes, features, g.graph)
     notes += table.notes
     used = [features or VECTOR] if features is None or isinstance(features, str) else features
-    taken = {str(name) for name in (*used, label, target, options.get("split") or SPLIT)}
+    taken = {str(name) for name in (*used, label, target_name, options.get("split") or SPLIT)}
     unused = sorted({str(name) for node in nodes for name in node} - taken)
     if unused:
         notes.append(f"node attributes that were not used: {', '.join(unused[:10])}")
     if g.is_directed() and g.number_of_edges():
         notes.append("directed edges were made undirected")
     name = name or str(g.graph.get("name") or "graph")
-    graph = Graph.from_edges(*_edges(g, weight), len(ids), labels=numbers, ids=ids, class_names=class_names, name=name)
-    notes = [*graph.notes, *notes]
-    if targets is not None:
-        graph = graph.with_targets(targets, str(g.graph.get(TARGETS) or target))
-    return replace(graph, **table.fields(), notes=tuple(notes), split=split)
+    graph = Graph.from_edges(
+        *_edges(g, weight), len(ids), ids=ids, class_names=given if target is None else (), name=name
+    )
+    fields = {} if target is None else target.fields()
+    if isinstance(target, Numbers):
+        fields["target_name"] = str(g.graph.get(TARGETS) or target_name)
+    return replace(graph, **table.fields(), **fields, notes=(*graph.notes, *notes), split=split)
 
 
 def networkx_of(graph: Graph) -> Any:

@@ -8,12 +8,13 @@ that the same data mean the same in every format.
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,12 @@ from hiergcn.graph.tables.column_roles import (
 )
 from hiergcn.graph.tables.feature_columns import floats
 from hiergcn.graph.tables.feature_table import FeatureTable, read_features
-from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_labels, read_targets, split_from_column
+from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_target
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
 from hiergcn.graph.tables.text_columns import Origin
-from hiergcn.graph.tables.text_files import LONG, Layout, is_number
-from hiergcn.graph.target import TARGET
+from hiergcn.graph.tables.text_files import LONG, Layout, TextFile, as_frame
+from hiergcn.graph.target import Classes, Numbers
 
 PACKED = (".gz", ".zst", ".bz2", ".xz")
 USUAL_NAMES = ("edges", "edge", "edgelist", "edge_list", "links", "graph")
@@ -59,8 +60,7 @@ class NodeTable:
     columns: NodeColumns
     ids: IdColumn
     features: FeatureTable
-    labels: Labels | None
-    targets: NDArray[np.float64] | None
+    target: Labels | Numbers | None
     split: Split | None
     notes: tuple[str, ...]
 
@@ -71,7 +71,8 @@ class EdgeTable:
 
     origin: Origin
     columns: EdgeColumns
-    ends: tuple[IdColumn, IdColumn]
+    ends: IdColumn
+    """The sources of all edges, then their targets."""
     weight: NDArray[np.float64] | None
     unused: tuple[str, ...]
     """Columns that are neither an end nor a weight."""
@@ -93,7 +94,7 @@ class CsvGraph:
     def positions(self) -> list[NDArray[np.int64]]:
         """The numbers of both ends of each edge."""
         ids = IdColumn.from_column(pd.Series(self.graph.ids))
-        return [end.positions_in(ids) for end in self.edges.ends]
+        return list(self.edges.ends.positions_in(ids).reshape(2, -1))
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
@@ -107,31 +108,30 @@ class CsvGraph:
         if self.nodes is None:
             remedy = "name a CSV of nodes after it, and its column of labels with --label"
             return f"{self.edges.origin} has edges and no labels; {remedy}."
-        file, roles, graph = self.nodes.origin, self.nodes.columns, self.graph
-        column, labels, targets = roles.label, graph.labels, graph.targets
-        if targets is not None:
-            where, known = f"{file}, column {graph.target_name!r}", targets[~np.isnan(targets)]
+        file, roles, graph, target = self.nodes.origin, self.nodes.columns, self.graph, self.graph.target
+        column = roles.label
+        if isinstance(target, Numbers):
+            where, known = f"{file}, column {target.name!r}", target.truth[~np.isnan(target.truth)]
             if known.size < 2:
                 values = "every value is blank" if not known.size else "one value is known"
                 return f"{where}: {values}; give the numbers of some nodes, or name another column with --target."
             same = f"{where}: every value is {known[0]:g}; give nodes with different values."
             return same if np.ptp(known) == 0 else None
-        if column is None or labels is None:
+        if not isinstance(self.nodes.target, Labels):
             names = file.names if isinstance(file, Layout | TableFile) else []
             others = shown_names([name for name in names if name != roles.id]) or "no columns"
             missing = f"{file} has no column named {' or '.join(LABEL)}"
             remedy = "name the column of the labels with --label, or of numbers to predict with --target"
             return f"{missing}; {remedy} (beside the ids there are {others})."
-        where, counts = f"{file}, column {column!r}", np.bincount(labels[labels >= 0])
+        where, counts = f"{file}, column {column!r}", np.bincount(graph.truth[graph.truth >= 0])
         if not counts.any():
-            words = self.nodes.labels.unknown_words if self.nodes.labels else ()
-            if words:
+            if words := self.nodes.target.unknown_words:
                 means = f"every label means unknown, such as {words[0][0]!r:.40}"
                 return f"{where}: {means}; give the class of some nodes, or name the words for it with --unknown."
             return f"{where}: every label is blank; give the class of some nodes, or name another column with --label."
         if np.count_nonzero(counts) == 1:
             return f"{where}: every label is {graph.class_names[counts.argmax()]!r}; give two classes or more."
-        if not roles.label_named and self.nodes.labels and look_like_numbers(self.nodes.labels):
+        if not roles.label_named and look_like_numbers(self.nodes.target):
             numbers = f"the labels are {len(graph.class_names):,} different numbers"
             number, each = f"--target {column} if the number is to be predicted", f"--label {column} if each is a class"
             return f"{where}: {numbers}; give {number}, or {each}."
@@ -154,12 +154,10 @@ def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOpt
         raise InputError(f"Column {name!r} belongs to a file of nodes, and none is given; name it after the edges.")
     try:
         file = _opened(edges, options)
-        with ThreadPoolExecutor(2) as pool:  # reads both tables at the same time: Arrow does not hold Python's lock
-            if file.path.is_file() and file.path.stat().st_size >= LONG:
-                pool.submit(import_module, "numba")  # which compiles the kernels that build a large graph
-            ahead = pool.submit(_read_edges, file, options, None) if isinstance(file, TableFile) else None
-            listed = None if nodes is None else _read_nodes(_opened(nodes, options), options)
-            links = _read_edges(file, options, listed) if ahead is None else ahead.result()
+        if file.path.is_file() and file.path.stat().st_size >= LONG:
+            Thread(target=import_module, args=("numba",)).start()  # which compiles the kernels that build a large graph
+        listed = None if nodes is None else _read_nodes(_opened(nodes, options), options)
+        links = _read_edges(file, options, listed)
         return CsvGraph(Graph(**graph_parts(links, listed, graph_name(edges))), links, listed)
     except InputError:
         _check_files(edges, nodes, options)
@@ -174,12 +172,10 @@ def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOption
     """Refuse damaged text, and edges and nodes in each other's place: causes that other errors would not show."""
     names: list[list[str]] = []
     for path in (edges,) if nodes is None else (nodes, edges):
+        if typed_table(path) is None:
+            TextFile.from_path(Path(path)).check()
         file = _opened(path, options)
-        if isinstance(file, Layout):
-            file.file.check()
-            names.append([*(field.strip() for field in file.first), *(file.commented_names or ())])
-        else:
-            names.append(file.names)
+        names.append(file.names if isinstance(file, TableFile) else [*file.first_row, *(file.commented_names or ())])
     ends = usual_ends(names[0])
     if nodes is not None and ends is not None and usual_ends(names[1]) is None:
         raise InputError(
@@ -189,70 +185,44 @@ def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOption
 
 
 def _read_nodes(file: Layout | TableFile, options: CsvOptions) -> NodeTable:
-    if isinstance(file, TableFile):
-        roles = NodeColumns.choose(file, file.names, options)
-        frame = file.frame([name for name in file.names if name not in roles.dropped])
-        return nodes_of(frame, file, roles, options)
     known = options.get("known") or ()
-    named = [options.get(name) for name in ("id", "label", "target", "split")]
-    given = [str(name) for name in (*named, *(options.get("drop") or ()), *(column.name for column in known)) if name]
-    layout = _with_header(file, given, usual=any(name.lower() in ID for name in file.commented_names or ()))
-    if not layout.header and not layout.commented_names and not given:
-        raise InputError(
-            f"{layout}, row {layout.first_line}: numbers instead of the names of the columns; add a line of names, or "
-            f"name the columns by their places (--label 2, label='2')."
-        )
-    names = layout.names
-    roles = NodeColumns.choose(layout, names, options)
-    text = roles.text | {column.name for column in known if column.is_word}
-    by_arrow = layout.read_by_arrow(names, dict.fromkeys(text, "string"), wanted=names, dense=True)
-    cells = None if by_arrow is None else _as_pandas_reads(by_arrow[0], text)
-    cells, layout = layout.read(names, text=text) if by_arrow is None or cells is None else (cells, by_arrow[1])
-    table = nodes_of(cells, layout, roles, options)
-    return replace(table, notes=(*table.notes, *_file_notes(layout, layout.looks_like_data)))
-
-
-def _as_pandas_reads(table: Any, text: set[str]) -> pd.DataFrame | None:
-    """Return an Arrow table as a frame, blanks as missing; None if pandas might take a column for something else."""
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-    for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_string(column.type):
-            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-            first = next(iter(known[:1000].drop_null().to_pylist()), "")
-            if name not in text and (not first or is_number(first)):
-                return None
-            table = table.set_column(place, name, known)
-        elif column.type not in (pa.int64(), pa.float64()):
-            return None
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
+    if isinstance(file, Layout):
+        named = [options.get(name) for name in ("id", "label", "target", "split")]
+        named += [*(options.get("drop") or ()), *(column.name for column in known)]
+        given = [str(name) for name in named if name]
+        file = _with_header(file, given, usual=any(name.lower() in ID for name in file.commented_names or ()))
+        if not file.header and not file.commented_names and not given:
+            raise InputError(
+                f"{file}, row {file.first_line}: numbers instead of the names of the columns; add a line of names, or "
+                f"name the columns by their places (--label 2, label='2')."
+            )
+    roles = NodeColumns.choose(file, file.names, options)
+    wanted = [name for name in file.names if name not in roles.dropped]
+    text = roles.text | {column.name for column in known if column.is_word and column.name in wanted}
+    table, file = file.read(wanted, text)
+    nodes = nodes_of(as_frame(table), file, roles, options)
+    doubtful = isinstance(file, Layout) and file.looks_like_data
+    return replace(nodes, notes=(*nodes.notes, *_file_notes(file, doubtful)))
 
 
 def _read_edges(file: Layout | TableFile, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
-    if isinstance(file, TableFile):
-        roles = EdgeColumns.choose(file, file.names, options)
-        return replace(edges_of(file.read(roles.used), file.names, file, roles), ids=file.nodes)
-    if len(file.first) < 2:
-        where = f"{file}, row {file.first_line}"
-        raise InputError(
-            f"{where}: one column, but an edge has two ends; name the delimiter (--delimiter) if it is unusual."
-        )
-    given = [name for name in (*(options.get("ends") or ()), options.get("weight")) if name]
-    first = IdColumn.from_column(pd.Series(file.first[:2]))
-    is_listed = nodes is not None and bool((first.positions_in(nodes.ids) >= 0).all())
-    layout = _with_header(file, given, usual=usual_ends(file.commented_names or ()) is not None, data=is_listed)
-    names = layout.names
-    roles = EdgeColumns.choose(layout, names, options)
-    types = {name: "string" if name in roles.ends else "float64" for name in roles.used}
-    by_arrow = layout.read_by_arrow(names, types, wanted=roles.used)
-    if by_arrow is None or (roles.weight and not np.isfinite(by_arrow[0][roles.weight].to_numpy()).all()):
-        table, layout = layout.read(names, text=roles.ends)
-    else:
-        table, layout = by_arrow
-    links = edges_of(table, names, layout, roles)
-    return replace(links, notes=tuple(_file_notes(layout, not roles.usual and not options.get("ends"))))
+    if isinstance(file, Layout):
+        if len(file.first) < 2:
+            where = f"{file}, row {file.first_line}"
+            raise InputError(
+                f"{where}: one column, but an edge has two ends; name the delimiter (--delimiter) if it is unusual."
+            )
+        given = [name for name in (*(options.get("ends") or ()), options.get("weight")) if name]
+        first = IdColumn.from_column(pd.Series(file.first[:2]))
+        is_listed = nodes is not None and bool((first.positions_in(nodes.ids) >= 0).all())
+        usual = usual_ends(file.commented_names or ()) is not None
+        file = _with_header(file, given, usual=usual, data=is_listed)
+    names = file.names
+    roles = EdgeColumns.choose(file, names, options)
+    table, file = file.read(roles.used, roles.ends)
+    notes = _file_notes(file, not roles.usual and not options.get("ends"))
+    links = edges_of(table, names, file, roles)
+    return replace(links, notes=tuple(notes), ids=file.nodes if isinstance(file, TableFile) else None)
 
 
 def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: bool = False) -> Layout:
@@ -262,7 +232,7 @@ def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: boo
     does in any case if it holds a name that the caller gives. In a line of numbers such a name is a place, 1, 2, ..,
     unless the line counts 0, 1, 2, .., as in tables whose columns nobody has named.
     """
-    first = [field.strip() for field in layout.first]
+    first = layout.first_row
     named = usual and usual_ends(first) is None and not any(name.lower() in ID for name in first)
     is_data = layout.looks_like_data or data or named
     counted = first == [str(k) for k in range(len(first))]
@@ -270,11 +240,13 @@ def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: boo
     return replace(layout, header=not is_data or any(name in first and name not in places for name in given))
 
 
-def _file_notes(layout: Layout, is_doubtful: bool) -> list[str]:
+def _file_notes(file: Layout | TableFile, is_doubtful: bool) -> list[str]:
     """Note doubtful names of columns, and comments below the first row, since a user may have ids that begin with #."""
-    between, name = layout.comments - layout.comments_above, layout.path.name
-    taken = f"the first row of {name} was taken for the names of its columns: {', '.join(layout.names)}"
-    notes = [taken] if layout.header and is_doubtful else []
+    if isinstance(file, TableFile):
+        return []
+    between, name = file.comments - file.comments_above, file.path.name
+    taken = f"the first row of {name} was taken for the names of its columns: {', '.join(file.names)}"
+    notes = [taken] if file.header and is_doubtful else []
     return notes + ([f"lines of {name} that begin with # were taken for comments: {between:,}"] if between else [])
 
 
@@ -284,10 +256,10 @@ def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options:
     ids.check_no_blank(origin, columns.id, "give every node an id")
     if not len(ids):
         raise InputError(f"{origin} has no rows; give a row per node.")
-    again = ids.first_repeated
-    if again is not None:
-        repeated = f"id {ids.text(again)!r:.80} is in an earlier row"
-        raise InputError(f"{origin.at(again, columns.id)}: {repeated}; list each node once.")
+    if (again := pd.Series(ids.to_numpy()).duplicated().to_numpy()).any():
+        row = int(again.argmax())
+        repeated = f"id {str(ids.to_numpy()[row])!r:.80} is in an earlier row"
+        raise InputError(f"{origin.at(row, columns.id)}: {repeated}; list each node once.")
     used = (columns.id, columns.label, columns.target, columns.split, *columns.dropped, "")
     cells = table[[name for name in table.columns if name not in used]]
     features = read_features(cells, origin, options.get("known"))
@@ -296,21 +268,12 @@ def nodes_of(table: pd.DataFrame, origin: Origin, columns: NodeColumns, options:
         notes.append("a column without a name was left out")
     if columns.dropped:
         notes.append(f"columns dropped on request: {', '.join(columns.dropped)}")
-    unknown = options.get("unknown")
-    labels = None if columns.label is None else read_labels(table[columns.label], unknown)
-    targets = None if columns.target is None else read_targets(table[columns.target], origin, unknown)
-    notes += labels.notes if labels else []
-    split = None
-    if columns.split is not None and labels is None and targets is None:
-        notes.append(f"column {columns.split!r} was not used, because there are no labels")
-    elif columns.split is not None:
-        strata = labels.numbers if labels is not None else np.where(np.isnan(targets), -1, 0)  # type: ignore[arg-type]
-        split, more = split_from_column(table[columns.split], strata, ids.to_numpy(), origin, columns.split)
-        notes += more
-    if labels is not None and look_like_numbers(labels):
-        taken = f"the labels are {len(labels.class_names):,} different numbers, and each was taken for a class"
+    target, split, more = read_target(table.__getitem__, columns, ids.to_numpy(), origin, options.get("unknown"))
+    notes += more
+    if isinstance(target, Labels) and look_like_numbers(target):
+        taken = f"the labels are {len(target.names):,} different numbers, and each was taken for a class"
         notes.append(f"{taken}; to predict the number, name the column as the target")
-    return NodeTable(origin, columns, ids, features, labels, targets, split, tuple(notes))
+    return NodeTable(origin, columns, ids, features, target, split, tuple(notes))
 
 
 def edges_of(table: Any, names: Sequence[str], origin: Origin, columns: EdgeColumns) -> EdgeTable:
@@ -318,7 +281,8 @@ def edges_of(table: Any, names: Sequence[str], origin: Origin, columns: EdgeColu
 
     `names` are those of all columns of the file, of which the table may have some only.
     """
-    ends = _both(lambda name: IdColumn.from_column(table[name]), columns.ends)
+    with ThreadPoolExecutor(2) as pool:  # Arrow does not hold Python's lock
+        ends = list(pool.map(lambda name: IdColumn.from_column(table[name]), columns.ends))
     for name, end in zip(columns.ends, ends, strict=True):
         end.check_no_blank(origin, name, "an edge needs two ends")
     weights = None
@@ -335,12 +299,13 @@ def edges_of(table: Any, names: Sequence[str], origin: Origin, columns: EdgeColu
             rule = f"must be finite, not negative and at most {LARGEST_WEIGHT:g}"
             raise InputError(f"{origin.at(wrong[0], columns.weight)}: weight {weights[wrong[0]]} {rule}.")
     unused = tuple(name for name in names if name not in (*columns.ends, columns.weight))
-    return EdgeTable(origin, columns, (ends[0], ends[1]), weights, unused)
+    return EdgeTable(origin, columns, ends[0].followed_by(ends[1]), weights, unused)
 
 
 def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[str, Any]:
     """Return the arguments of a `Graph`, by field name."""
-    ids, ends, notes = _all_ids(edges, nodes)
+    ids, positions, notes = _all_ids(edges, nodes)
+    ends = positions.reshape(2, -1)
     adjacency = symmetric_adjacency(ends[0], ends[1], edges.weight, len(ids))
     notes = [*(f"column {name!r} of the edges was not used" for name in edges.unused), *notes]
     loops = int(np.count_nonzero(ends[0] == ends[1]))
@@ -353,48 +318,43 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
     if nodes is None:
         return parts | {"notes": (*edges.notes, *notes)}
     extra = len(ids) - len(nodes.ids)
-    features = nodes.features.with_blank_rows(extra)
+    features, target = nodes.features.with_blank_rows(extra), nodes.target
+    if target is not None:
+        blank = np.full(extra, np.nan if isinstance(target, Numbers) else -1)
+        target = replace(target, values=np.append(target.truth, blank))
     return parts | {
         **features.fields(),
+        **(target or Classes()).fields(),
         "coordinates": None if features.matrix is None else find_coordinates(features),
-        "labels": None if nodes.labels is None else np.append(nodes.labels.numbers, np.full(extra, -1)),
-        "class_names": () if nodes.labels is None else nodes.labels.class_names,
-        "targets": None if nodes.targets is None else np.append(nodes.targets, np.full(extra, np.nan)),
-        "target_name": nodes.columns.target or TARGET,
         "split": nodes.split,
         "notes": (*edges.notes, *nodes.notes, *notes),
     }
 
 
-def _both(work: Callable[[Any], Any], ends: Sequence[Any]) -> list[Any]:
-    """Do the same for both ends of the edges, at the same time: Arrow does not hold Python's lock."""
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(work, ends))
-
-
-def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple[IdColumn, list[NDArray[np.int64]], list[str]]:
-    """Return the ids of all nodes, the numbers of both ends of each edge, and notes.
+def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple[IdColumn, NDArray[np.int64], list[str]]:
+    """Return the ids of all nodes, the numbers of both ends of the edges, and notes.
 
     The nodes of the table come first, in their order; then those that only edges name, in natural order.
     """
+    ends = edges.ends
     if nodes is None:
-        ids = edges.ids or edges.ends[0].followed_by(edges.ends[1]).distinct().in_natural_order()
+        ids = edges.ids or ends.distinct()
         if not len(ids):
             raise InputError(f"{edges.origin} has no rows; give a row per edge, or a file of nodes.")
-        return ids, _both(lambda end: end.positions_in(ids), edges.ends), []
-    ends = _both(lambda end: end.positions_in(nodes.ids), edges.ends)
-    absent = [np.flatnonzero(positions < 0) for positions in ends]
-    if not any(rows.size for rows in absent):
-        return nodes.ids, ends, []
-    unlisted = [end.rows(rows) for end, rows in zip(edges.ends, absent, strict=True)]
-    extra = unlisted[0].followed_by(unlisted[1]).distinct().in_natural_order()
-    none_listed = all(rows.size == len(end) for rows, end in zip(absent, edges.ends, strict=True))
-    has_features = nodes.features.matrix is not None
+        return ids, ends.positions_in(ids), []
+    positions = ends.positions_in(nodes.ids)
+    absent = np.flatnonzero(positions < 0)
+    if not absent.size:
+        return nodes.ids, positions, []
+    unlisted = ends.rows(absent)
+    extra = unlisted.distinct()
+    none_listed, has_features = absent.size == len(ends), nodes.features.matrix is not None
     if none_listed or (has_features and len(extra) > MOST_UNLISTED * len(nodes.ids)):
-        row, side = min((int(rows[0]), side) for side, rows in enumerate(absent) if rows.size)
-        value, table = edges.ends[side].text(row), str(nodes.origin)
+        row = int((absent % (len(ends) // 2)).argmin())  # the first, of the sources if both ends are absent
+        value, table = str(unlisted.to_numpy()[row]), str(nodes.origin)
         table = table[:1].lower() + table[1:] if isinstance(nodes.origin.name, str) else table
-        where = f"{edges.origin}, row {edges.origin.row(row)}: id {value!r:.80} is not in {table}"
+        number = edges.origin.row(absent[row] % (len(ends) // 2))
+        where = f"{edges.origin}, row {number}: id {value!r:.80} is not in {table}"
         near = next((text for text in map(str, nodes.ids.to_numpy()) if _form(text) == _form(value)), None)
         hint = ""
         if near is not None:  # two that look alike are shown by their codes
@@ -404,11 +364,10 @@ def _all_ids(edges: EdgeTable, nodes: NodeTable | None) -> tuple[IdColumn, list[
             raise InputError(f"{where}, and no other id of the edges is; write ids alike in both{hint}.")
         remedy = f"add it there or take the edge out ({len(extra):,} such ids)"
         raise InputError(f"{where}, so it has no features; {remedy}{hint}.")
-    for positions, rows, names in zip(ends, absent, unlisted, strict=True):
-        positions[rows] = len(nodes.ids) + names.positions_in(extra)
+    positions[absent] = len(nodes.ids) + unlisted.positions_in(extra)
     blank = " and with every feature missing" if has_features else ""
     note = f"ids that only the edges name, now nodes without a label{blank}: {len(extra):,}"
-    return nodes.ids.followed_by(extra), ends, [note]
+    return nodes.ids.followed_by(extra), positions, [note]
 
 
 def _form(text: str) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 from hiergcn.graph.graph import Graph
 from hiergcn.graph.tables.column_roles import shown_names
 from hiergcn.graph.tables.csv_files import CsvGraph
-from hiergcn.graph.tables.label_columns import DOUBTFUL, is_unknown
+from hiergcn.graph.tables.label_columns import DOUBTFUL, Labels, is_unknown
 from hiergcn.graph.tables.table_files import TableFile
 from hiergcn.graph.tables.text_files import Layout
 
@@ -125,9 +125,9 @@ def findings(read: CsvGraph) -> list[Finding]:
     unknown = graph.n_nodes - graph.labelled.size
     if graph.targets is not None:
         add("nodes without a value", unknown, "predicted")
-    if graph.labels is None or nodes.labels is None:
+    if not isinstance(nodes.target, Labels):
         return found
-    for word, count in nodes.labels.unknown_words:
+    for word, count in nodes.target.unknown_words:
         add(f"labels {word!r:.40}", count, "unknown; --unknown names other words for that")
     add("nodes without a label", unknown, "predicted")
     single = [name for name, count in label_counts(graph) if count == 1]

@@ -8,7 +8,7 @@ empty column of labels. A row whose label is unknown says nothing. A label that 
 replaces it, so that a wrong label can be corrected; a note says so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,8 @@ from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.feature_columns import floats
 from hiergcn.graph.tables.text_columns import MISSING, Origin, TextColumn
-from hiergcn.graph.tables.text_files import Layout
+from hiergcn.graph.tables.text_files import Layout, TextFile, as_frame
+from hiergcn.graph.target import Classes, Numbers
 
 if TYPE_CHECKING:
     from hiergcn.graph.graph import Graph
@@ -43,13 +44,9 @@ SHOWN_CHANGES = 3  # changed labels in a note
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """The class of each node and the names of the classes."""
+class Labels(Classes):
+    """Classes as they are read, in natural order."""
 
-    numbers: NDArray[np.int64]
-    """(n,), -1 if unknown."""
-    class_names: tuple[str, ...]
-    """In natural order."""
     unknown_words: tuple[tuple[str, int], ...] = ()
     """Words that were read as unknown, and how many labels each."""
 
@@ -76,6 +73,31 @@ def read_labels(column: "pd.Series[Any]", unknown: Sequence[str] | None = None, 
     meant = tuple((text.values[k], int(count)) for k, count in enumerate(counts) if words[k] and count)
     names = natural_order(text.values[~np.asarray(words, bool) & (counts > 0)])
     return Labels(np.append(names.get_indexer(text.values), -1)[text.code].astype(np.int64), tuple(names), meant)
+
+
+def read_target(
+    column: Callable[[str], "pd.Series[Any]"],
+    roles: NodeColumns,
+    ids: NDArray[Any],
+    origin: Origin,
+    unknown: Sequence[str] | None,
+    classes: Sequence[str] = (),
+) -> tuple[Labels | Numbers | None, Split | None, list[str]]:
+    """Return what is to be predicted and the split of a table of nodes, whose columns are got by name, and notes."""
+    target: Labels | Numbers | None = None
+    notes: list[str] = []
+    if roles.label is not None:
+        target = read_labels(column(roles.label), unknown, classes)
+        notes += target.notes
+    elif roles.target is not None:
+        target = Numbers(read_targets(column(roles.target), origin, unknown), roles.target)
+    if roles.split is None:
+        return target, None, notes
+    if target is None:
+        return None, None, [f"column {roles.split!r} was not used, because there are no labels"]
+    assert target.strata is not None
+    split, more = split_from_column(column(roles.split), target.strata, ids, origin, roles.split)
+    return target, split, [*notes, *more]
 
 
 def is_unknown(word: str, unknown: Sequence[str] | None = None) -> bool:
@@ -108,12 +130,12 @@ def read_targets(column: "pd.Series[Any]", origin: Origin, unknown: Sequence[str
     return values
 
 
-def look_like_numbers(labels: Labels) -> bool:
+def look_like_numbers(labels: Classes) -> bool:
     """Return whether labels may be meant as numbers to predict: many different ones, each at few nodes.
 
     They are fractions, or whole numbers that are no codes 1, 2, 3, .. of classes.
     """
-    names, given = labels.class_names, int(np.count_nonzero(labels.numbers >= 0))
+    names, given = labels.names, int(np.count_nonzero(labels.truth >= 0))
     if len(names) < FEWEST_NUMBERS or given >= FEW_LABELS * len(names):
         return False
     values = pd.to_numeric(pd.Series(names), errors="coerce").to_numpy(np.float64)
@@ -181,9 +203,12 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
 
     If the graph has numbers to predict, the labels are numbers.
     """
-    layout = Layout.from_path(path, None)
-    with layout.file.checked_on_error():
-        return _with_labels_of(graph, layout, unknown)
+    file = Path(path)
+    try:
+        return _with_labels_of(graph, Layout.from_path(file), unknown)
+    except InputError:
+        TextFile.from_path(file).check()  # what is wrong with the bytes shows in many ways
+        raise
 
 
 def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | None) -> "Graph":
@@ -193,7 +218,7 @@ def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | Non
         raise InputError(
             f"{layout} has no column named {' or '.join(LABEL)}; name the column of the labels so ({there})."
         )
-    table, _ = layout.read(layout.names, text=roles.text)
+    table = as_frame(layout.read(layout.names, roles.text)[0])
     ids, labels = (table[name].fillna("").str.strip() for name in (roles.id, roles.label))
     values: NDArray[Any]
     if graph.targets is not None:

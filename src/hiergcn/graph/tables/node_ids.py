@@ -6,17 +6,16 @@ Ids are compared as text, without blanks around them. If all of a column are who
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.text_columns import Origin, as_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
 
 DENSE = 16
 """Whole numbers whose range is at most this multiple of their count are looked up in an array, not a hash table."""
@@ -34,26 +33,20 @@ class IdColumn:
     @classmethod
     def from_column(cls, column: "pd.Series[Any] | pa.ChunkedArray") -> "IdColumn":
         """Read a column of any values."""
-        import pyarrow as pa
-        import pyarrow.compute as pc  # type: ignore[import-untyped]
-
         if isinstance(column, pa.ChunkedArray):
             kind = column.type
             if pa.types.is_integer(kind) and not pa.types.is_uint64(kind) and not column.null_count:
                 return cls(column.to_numpy().astype(np.int64))
             kind = kind.value_type if pa.types.is_dictionary(kind) else kind
             is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-            column = column.cast(pa.large_string()) if is_text else column.to_pandas()
-        if isinstance(column, pa.ChunkedArray):
-            strings = column
-        elif pd.api.types.is_integer_dtype(column) and not column.hasnans and not (column.max() >= 2**63):
-            return cls(column.to_numpy(np.int64))
-        elif isinstance(column.dtype, pd.StringDtype):
-            strings = pa.chunked_array(pa.array(column.array)).cast(pa.large_string())
-        else:
+            column = column if is_text else column.to_pandas()
+        if isinstance(column, pd.Series):
+            if pd.api.types.is_integer_dtype(column) and not column.hasnans and not (column.max() >= 2**63):
+                return cls(column.to_numpy(np.int64))
             if pd.api.types.infer_dtype(column, skipna=True) not in ("string", "empty"):
                 column = as_text(column)
-            strings = pa.chunked_array([pa.array(column, pa.large_string(), from_pandas=True)])
+            column = pa.Table.from_pandas(column.to_frame("id"), preserve_index=False)["id"]
+        strings = column.cast(pa.large_string())
         whole = _whole_numbers(strings)
         if whole is None:
             is_ascii = pc.all(pc.string_is_ascii(strings)).as_py()
@@ -70,14 +63,9 @@ class IdColumn:
     @cached_property
     def strings(self) -> "pa.ChunkedArray":
         """The ids as text."""
-        import pyarrow as pa
-
         if not isinstance(self.values, np.ndarray):
             return self.values
         return pa.chunked_array([pa.array(self.values).cast(pa.large_string())])
-
-    def text(self, row: int | np.integer[Any]) -> str:
-        return str(self.rows(np.array([row])).to_numpy()[0])
 
     def to_numpy(self) -> NDArray[Any]:
         """Return whole numbers, or texts as Python objects."""
@@ -91,61 +79,36 @@ class IdColumn:
             blank = int(np.argmax(self.values.is_null().to_numpy()))
             raise InputError(f"{origin.at(blank, column)}: the id is blank; {remedy}.")
 
-    @property
-    def first_repeated(self) -> int | None:
-        """The first row whose id is that of an earlier row."""
-        if len(self.distinct()) == len(self):
-            return None
-        return int(pd.Series(self.to_numpy()).duplicated().argmax())
-
     def distinct(self) -> "IdColumn":
-        """Return each id once."""
-        import pyarrow as pa
-
+        """Return each id once: whole numbers by value, texts by the alphabet."""
         if isinstance(self.values, np.ndarray):
-            return IdColumn(pd.unique(self.values))
-        return IdColumn(pa.chunked_array([self.values.unique()]))
+            return IdColumn(np.sort(pd.unique(self.values)))
+        texts = self.values.unique()
+        return IdColumn(pa.chunked_array([texts.take(pc.sort_indices(texts))]))
 
     def rows(self, wanted: NDArray[Any]) -> "IdColumn":
         """Return the ids of some rows."""
-        import pyarrow as pa
-
-        if isinstance(self.values, np.ndarray):
-            return IdColumn(self.values[wanted])
-        return IdColumn(self.values.take(pa.array(wanted)))
+        return IdColumn(self.values[wanted] if isinstance(self.values, np.ndarray) else self.values.take(wanted))
 
     def followed_by(self, other: "IdColumn") -> "IdColumn":
         """Return these ids, then the others."""
-        import pyarrow as pa
-
         if isinstance(self.values, np.ndarray) and isinstance(other.values, np.ndarray):
             return IdColumn(np.concatenate([self.values, other.values]))
         return IdColumn(pa.chunked_array([*self.strings.chunks, *other.strings.chunks], pa.large_string()))
-
-    def in_natural_order(self) -> "IdColumn":
-        """Return whole numbers by value, texts by the alphabet."""
-        if isinstance(self.values, np.ndarray):
-            return IdColumn(np.sort(self.values))
-        import pyarrow.compute as pc
-
-        return IdColumn(self.values.take(pc.sort_indices(self.values)))
 
     def positions_in(self, ids: "IdColumn") -> NDArray[np.int64]:
         """Return the position of each id among others, all different; -1 if it is not there."""
         wanted, listed = self.values, ids.values
         if not isinstance(wanted, np.ndarray) or not isinstance(listed, np.ndarray):
-            import pyarrow.compute as pc
-
-            found = pc.index_in(self.strings, value_set=ids.strings.combine_chunks()).fill_null(-1)
-            return np.asarray(found.to_numpy(), np.int64)
+            positions = pc.index_in(self.strings, value_set=ids.strings.combine_chunks()).fill_null(-1)
+            return np.asarray(positions.to_numpy(), np.int64)
         if not listed.size or not wanted.size:
             return np.full(wanted.size, -1)
         low, high = int(listed.min()), int(listed.max())
         if high - low >= DENSE * listed.size + 1000:
             return np.asarray(pd.Index(listed).get_indexer(pd.Index(wanted)), np.int64)
-        position = np.full(
-            high - low + 2, -1, np.min_scalar_type(-listed.size - 1)
-        )  # the last is that of other numbers
+        kind = np.min_scalar_type(-listed.size - 1)
+        position = np.full(high - low + 2, -1, kind)  # the last is that of other numbers
         position[listed - low] = np.arange(listed.size)
         inside = (wanted >= low) & (wanted <= high)
         return position[wanted - low if inside.all() else np.where(inside, wanted - low, -1)].astype(np.int64)
@@ -153,9 +116,6 @@ class IdColumn:
 
 def _whole_numbers(strings: "pa.ChunkedArray") -> NDArray[np.int64] | None:
     """Return the numbers if every text is one in its usual form, without blanks."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if strings.null_count or not len(strings):
         return None
     try:

@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.types as pt  # type: ignore[import-untyped]
 
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.text_columns import Origin, column_names
-from hiergcn.graph.tables.text_files import check_regular, naming_damage, opened
-
-if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped]
+from hiergcn.graph.tables.text_files import check_regular, naming_failure, opened
 
 PARQUET = ".parquet"
 MATRIX_MARKET = b"%%MatrixMarket"
@@ -54,14 +53,12 @@ class TableFile(Origin):
     def names(self) -> list[str]:
         return list(self.written)
 
-    def read(self, names: Sequence[str]) -> "pa.Table | pd.DataFrame":
-        """Return columns, which must hold single values."""
-        import pyarrow.types as pt  # type: ignore[import-untyped]
-
-        with _naming_failure(self.path, self.kind):
-            table = self.load([self.written[name] for name in names])
+    def read(self, wanted: Sequence[str], text: object = ()) -> "tuple[pa.Table | pd.DataFrame, TableFile]":
+        """Return the columns wanted, which must hold single values, and the file."""
+        with naming_failure(self.path, self.kind):
+            table = self.load([self.written[name] for name in wanted])
         columns = [table[name] for name in table] if isinstance(table, pd.DataFrame) else table.columns
-        for name, column in zip(names, columns, strict=True):
+        for name, column in zip(wanted, columns, strict=True):
             if isinstance(column, pd.Series):
                 known = column.dropna() if column.dtype == object else column.iloc[:0]
                 holds_lists = known.map(lambda cell: isinstance(cell, list | dict | tuple | bytes | np.ndarray)).any()
@@ -71,12 +68,8 @@ class TableFile(Origin):
                 raise InputError(
                     f"{self}, column {name!r:.80} holds lists or bytes; give a column per number, or drop it (--drop)."
                 )
-        return table.set_axis(list(names), axis=1) if isinstance(table, pd.DataFrame) else table.rename_columns(names)
-
-    def frame(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return columns as a frame."""
-        table = self.read(names)
-        return table if isinstance(table, pd.DataFrame) else table.to_pandas()
+        names = list(wanted)
+        return (table.set_axis(names, axis=1) if isinstance(table, pd.DataFrame) else table.rename_columns(names)), self
 
 
 def typed_table(path: str | Path) -> TableFile | None:
@@ -88,15 +81,15 @@ def typed_table(path: str | Path) -> TableFile | None:
     if parquet_files(file):
         return _parquet(file)
     check_regular(file)
-    with naming_damage(file):
+    with naming_failure(file):
         with file.open("rb") as stream:
             head = stream.read(8)
-        with opened(file) as stream:
+        with opened(file)[0] as stream:
             begin = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
         if head.startswith(b"ARROW1"):
             from pyarrow import feather
 
-            with _naming_failure(file, "Arrow"):
+            with naming_failure(file, "Arrow"):
                 arrow = feather.read_table(file)
             return _named(file, "Arrow", arrow.column_names, arrow.select)
         if head.startswith(b"PK\x03\x04"):
@@ -130,11 +123,10 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _parquet(path: Path) -> TableFile:
-    import pyarrow as pa
     from pyarrow import dataset
 
     index = []
-    with _naming_failure(path, "Parquet"):
+    with naming_failure(path, "Parquet"):
         files = parquet_files(path)
         table = dataset.dataset([str(file) for file in files], format="parquet")
         if path.is_file():  # pandas leaves an index 0, 1, .. out of the file; if it has a name, it is a column, too
@@ -153,7 +145,7 @@ def _parquet(path: Path) -> TableFile:
 
 def _json_lines(path: Path) -> TableFile:
     rows = []
-    with naming_damage(path), opened(path) as stream:
+    with naming_failure(path), opened(path)[0] as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
@@ -167,26 +159,23 @@ def _json_lines(path: Path) -> TableFile:
                 raise InputError(f"{path}, line {number} is not a JSON object; write one object per line (JSON lines).")
             rows.append(row)
     frame = pd.DataFrame.from_records(rows)
-    return _named(path, "JSON lines", list(frame.columns), lambda names: frame[names])
+    return _named(path, "JSON lines", list(frame), lambda names: frame[names])
 
 
 def _excel(path: Path) -> TableFile:
     try:
-        import openpyxl  # type: ignore[import-untyped]  # noqa: F401
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # openpyxl's, on styles and extensions, which do not concern the cells
+            frame = pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""])
     except ImportError:
         raise MissingPackageError(
             f"{path} is an Excel workbook, which needs openpyxl; run pip install openpyxl, or save it as CSV."
         ) from None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # openpyxl's, on styles and extensions, which do not concern the cells
-            frame = pd.read_excel(path, dtype=object, keep_default_na=False, na_values=[""])
     except Exception as error:  # a damaged workbook can fail in any way
         raise InputError(f"{path} is a damaged Excel workbook ({error!s:.100}); save it again.") from error
-    frame.columns = pd.Index(
-        ["" if str(name).startswith("Unnamed: ") else name for name in frame.columns], dtype=object
-    )
-    return _named(path, "Excel, first sheet", list(frame.columns), lambda names: frame[names], first_row=2)
+    names = ["" if str(name).startswith("Unnamed: ") else name for name in frame.columns]
+    frame.columns = pd.Index(names, dtype=object)
+    return _named(path, "Excel, first sheet", names, lambda names: frame[names], first_row=2)
 
 
 def _matrix_market(path: Path) -> TableFile:
@@ -194,7 +183,7 @@ def _matrix_market(path: Path) -> TableFile:
 
     scipy's reader is not used: it reads beyond the end of a damaged file, which can end the process.
     """
-    with _naming_failure(path, "Matrix Market"), opened(path) as stream:
+    with naming_failure(path, "Matrix Market"), opened(path)[0] as stream:
         head = stream.readline().decode("ascii").lower().split()
         if head[1:3] != ["matrix", "coordinate"] or not {*head[3:4]} & NUMBERS or not {*head[4:]} <= SYMMETRIES:
             form = " ".join(head[1:])
@@ -216,22 +205,7 @@ def _matrix_market(path: Path) -> TableFile:
     if columns == 3 and (table[2] != 1).any():
         frame["weight"] = table[2].to_numpy()
     every = IdColumn(np.arange(1, n + 1)) if n <= MOST_UNNAMED * len(frame) + 1000 else None
-    return _named(path, "Matrix Market", list(frame.columns), lambda names: frame[names], nodes=every)
-
-
-@contextmanager
-def _naming_failure(path: Path, kind: str) -> Iterator[None]:
-    """Turn errors of a reader into a sentence."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except InputError:
-        raise
-    except MemoryError as error:
-        raise InputError(f"{path} claims more than the memory of this machine holds; get the original.") from error
-    except (pa.ArrowException, OSError, ValueError, OverflowError, EOFError) as error:
-        raise InputError(f"{path} cannot be read as {kind} ({error!s:.150}); write it again.") from error
+    return _named(path, "Matrix Market", list(frame), lambda names: frame[names], nodes=every)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import lzma
 import re
 import stat
 import warnings
-import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +24,7 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa  # type: ignore[import-untyped]
 
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.text_columns import MISSING, Origin, column_names
@@ -49,7 +49,6 @@ COMMENTS = (b"#", b"%")
 ENCODINGS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 """First bytes of texts that are not UTF-8."""
 GRAPHML = ("GraphML", "give it alone, under a name that ends in .graphml, or to Graph.from_graphml in Python")
-NUMPY_ARCHIVE = ("an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz")
 OTHER_FORMATS = (  # first bytes of files that are given for tables by mistake, what they are, and what to do
     (b"PK\x03\x04", "a zip archive or an Excel workbook", "save the sheet as CSV in UTF-8, or unpack the archive"),
     (b"PAR1", "a Parquet file", "write it as CSV, or unpack it if it is compressed as a whole"),
@@ -64,61 +63,57 @@ OTHER_FORMATS = (  # first bytes of files that are given for tables by mistake, 
 
 
 def _zstd(path: Path) -> Any:
-    import pyarrow as pa  # type: ignore[import-untyped]
-
     return io.BufferedReader(pa.input_stream(str(path), compression="zstd"), CHUNK)
 
 
-COMPRESSIONS: dict[bytes, tuple[str, Callable[[Path], Any]]] = {
-    b"\x1f\x8b": ("gzip", gzip.GzipFile),
-    b"(\xb5/\xfd": ("zstd", _zstd),
-    b"BZh": ("bzip2", bz2.BZ2File),
-    b"\xfd7zXZ": ("xz", lzma.LZMAFile),
-}
+COMPRESSIONS: tuple[tuple[bytes, str, Callable[[Path], Any]], ...] = (
+    (b"\x1f\x8b", "gzip", gzip.GzipFile),
+    (b"(\xb5/\xfd", "zstd", _zstd),
+    (b"BZh", "bzip2", bz2.BZ2File),
+    (b"\xfd7zXZ", "xz", lzma.LZMAFile),
+)
 """First bytes of compressed files, their names, and what opens them."""
 
 
-def compression_of(path: Path) -> bytes | None:
-    """Return the first bytes that show how a file is compressed."""
+def compression_of(path: Path) -> tuple[str, Callable[[Path], Any]] | None:
+    """Return the name of the compression of a file, and what opens it."""
     with path.open("rb") as stream:
         head = stream.read(8)
-    return next((magic for magic in COMPRESSIONS if head.startswith(magic)), None)
+    return next((rest for magic, *rest in COMPRESSIONS if head.startswith(magic)), None)  # type: ignore[return-value]
 
 
-def opened(path: Path) -> io.BufferedIOBase:
-    """Open a file, unpacked if it is compressed and as UTF-8 if it is UTF-16."""
-    stream, encoding = _unpacked(path)
-    if encoding == "UTF-8":
-        return cast(io.BufferedIOBase, stream)
-    with stream:
-        try:
-            return io.BytesIO(stream.read().decode(encoding).encode())
-        except UnicodeDecodeError:
-            raise InputError(f"{path} is damaged {encoding} text; save it again, in UTF-8.") from None
-
-
-def _unpacked(path: Path) -> tuple[Any, str]:
-    """Open a file, unpacked if it is compressed, and name its encoding."""
+def opened(path: Path) -> tuple[io.BufferedIOBase, str]:
+    """Open a file, unpacked if it is compressed and as UTF-8 if it is UTF-16, and name its encoding."""
     compression = compression_of(path)
-    stream: Any = path.open("rb") if compression is None else COMPRESSIONS[compression][1](path)
+    stream: Any = path.open("rb") if compression is None else compression[1](path)
     head = stream.peek(4)
-    return stream, next((name for mark, name in ENCODINGS.items() if head.startswith(mark)), "UTF-8")
+    encoding = next((name for mark, name in ENCODINGS.items() if head.startswith(mark)), "UTF-8")
+    if encoding != "UTF-8":
+        with stream:
+            try:
+                stream = io.BytesIO(stream.read().decode(encoding).encode())
+            except UnicodeDecodeError:
+                raise InputError(f"{path} is damaged {encoding} text; save it again, in UTF-8.") from None
+    return stream, encoding
 
 
 @contextmanager
-def naming_damage(path: Path) -> Iterator[None]:
-    """Turn errors of reading or unpacking a file into a sentence."""
+def naming_failure(path: Path, kind: str = "") -> Iterator[None]:
+    """Turn errors of reading a file, or of unpacking it if no kind of table is named, into a sentence."""
     try:
         yield
     except InputError:
         raise
-    except (EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
+    except MemoryError as error:
+        raise InputError(f"{path} claims more than the memory of this machine holds; get the original.") from error
+    except (pa.ArrowException, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError, OverflowError) as error:
+        if kind:
+            raise InputError(f"{path} cannot be read as {kind} ({error!s:.150}); write it again.") from error
         reason = getattr(error, "strerror", None) or error
         packed = None if isinstance(error, PermissionError) else compression_of(path)
         if packed is None:
             raise InputError(f"{path} cannot be read ({reason!s:.200}); give the path of a table.") from error
-        name = COMPRESSIONS[packed][0]
-        raise InputError(f"{path} is a damaged {name} file ({reason!s:.100}); get it again.") from error
+        raise InputError(f"{path} is a damaged {packed[0]} file ({reason!s:.100}); get it again.") from error
 
 
 def check_regular(path: Path) -> None:
@@ -147,47 +142,31 @@ class TextFile:
     def from_path(cls, path: Path) -> "TextFile":
         """Look at the first bytes of a file, and refuse what is no table."""
         check_regular(path)
-        with naming_damage(path):
+        with naming_failure(path):
             compression = compression_of(path)
-            packed = None if compression is None else COMPRESSIONS[compression][0]
-            stream, encoding = _unpacked(path)
-            stream.close()
-            with opened(path) as stream:
+            stream, encoding = opened(path)
+            with stream:
                 head = stream.read(1024)
         begin = head.removeprefix(codecs.BOM_UTF8)
         words = begin[:64].lstrip().lower()
         what = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or words.startswith(magic)), None)
         if head[257:262] == b"ustar":
             what = ["a tar archive", "unpack it and give a file of it"]
-        if head.startswith(b"PK\x03\x04"):
-            try:
-                with zipfile.ZipFile(path) as archive:
-                    has_arrays = {name.endswith(".npy") for name in archive.namelist()} == {True}
-            except zipfile.BadZipFile:
-                has_arrays = path.suffix == ".npz"
-            what = list(NUMPY_ARCHIVE) if has_arrays else what
-        elif what is not None and what[0] == "XML" and b"<graphml" in head:
+        elif head.startswith(b"PK\x03\x04") and (path.suffix == ".npz" or b".npy" in head):
+            what = ["an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz"]
+        elif words.startswith(b"<?xml") and b"<graphml" in head:
             what = list(GRAPHML)
         if what is not None:
             raise InputError(f"{path} is {what[0]}, not a CSV file; {what[1]}.")
-        return cls(path, packed, encoding, begin[:1] if begin[:1] in COMMENTS else b"")
+        return cls(path, compression and compression[0], encoding, begin[:1] if begin[:1] in COMMENTS else b"")
 
     def lines(self) -> io.TextIOWrapper:
         """Open the text as it is, comments included; every kind of line end is kept."""
-        return io.TextIOWrapper(cast(Any, opened(self.path)), encoding="utf-8-sig", newline="")
-
-    @contextmanager
-    def checked_on_error(self) -> Iterator[None]:
-        """If anything fails, `check` the bytes: what is wrong with them shows in many ways."""
-        try:
-            yield
-        except InputError:
-            self.check()
-            raise
+        return io.TextIOWrapper(cast(Any, opened(self.path)[0]), encoding="utf-8-sig", newline="")
 
     def check(self) -> None:
         """Refuse a file that is damaged or is no text: one pass over its bytes, after anything else has failed."""
-        with naming_damage(self.path), CheckedText(self) as stream:
+        with naming_failure(self.path), CheckedText(self) as stream:
             while stream.read(CHUNK):
                 pass
 
@@ -195,18 +174,16 @@ class TextFile:
 class CheckedText(io.RawIOBase):
     """The bytes of a text, checked while they are read. Comment lines are empty, so that line numbers stay."""
 
-    def __init__(self, file: TextFile, without: Collection[bytes] = ()) -> None:
-        self._file, self._stream, self._without = file, opened(file.path), without
+    def __init__(self, file: TextFile, quotes: bool = True) -> None:
+        self._file, self._stream, self._quotes = file, opened(file.path)[0], quotes
         self._comment = re.compile(rb"^" + file.marker + rb".*", re.MULTILINE)
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._head = self._stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
         self._pending, self._line = b"", 1
-        self.stopped_at: bytes | None = None
-        """The character, of those to be without, at which reading stopped."""
+        self.stopped = False
+        """Whether reading stopped at a quote, because the text is to have none."""
         self.comments = 0
         """Lines so far that begin with the marker."""
-        self.is_dense = True
-        """Whether the text so far is ASCII without spaces and tabs, so that no cell needs trimming."""
 
     def readable(self) -> bool:
         return True
@@ -222,7 +199,7 @@ class CheckedText(io.RawIOBase):
         return chunk[:size] if self._pending else chunk
 
     def _next_chunk(self, size: int) -> bytes:
-        with naming_damage(self._file.path):
+        with naming_failure(self._file.path):
             chunk, self._head = self._head + self._stream.read(max(size - len(self._head), 0)), b""
             if self._file.marker:
                 chunk += self._stream.readline()  # whole lines
@@ -232,8 +209,7 @@ class CheckedText(io.RawIOBase):
             line = self._line + chunk.count(b"\n", 0, nul)
             raise InputError(f"{where} {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
         started = len(self._decoder.getstate()[0])  # bytes of a character that began in the previous chunk
-        is_ascii = chunk.isascii()
-        if started or not is_ascii or not chunk:
+        if started or not chunk.isascii() or not chunk:
             try:
                 self._decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
@@ -249,12 +225,11 @@ class CheckedText(io.RawIOBase):
                 ) from error
         self._line += chunk.count(b"\n")
         if self._file.marker and (chunk.startswith(self._file.marker) or b"\n" + self._file.marker in chunk):
-            chunk, found = self._comment.subn(b"", chunk)
-            self.comments += found
-        self.is_dense = self.is_dense and is_ascii and b" " not in chunk and b"\t" not in chunk
-        self.stopped_at = next((character for character in self._without if character in chunk), None)
-        if self.stopped_at is not None:
-            raise ValueError(f"the text has {self.stopped_at!r}")
+            chunk, count = self._comment.subn(b"", chunk)
+            self.comments += count
+        if not self._quotes and b'"' in chunk:
+            self.stopped = True
+            raise ValueError("the text has a quote")
         return chunk
 
     def close(self) -> None:
@@ -282,36 +257,38 @@ class Layout(Origin):
     """Lines that are comments; known after the file was read."""
 
     @classmethod
-    def from_path(cls, path: str | Path, delimiter: str | None) -> "Layout":
+    def from_path(cls, path: str | Path, delimiter: str | None = None) -> "Layout":
         """Return the layout of a file; the delimiter is guessed from the first lines unless given."""
         delimiter = DELIMITER_NAMES.get(delimiter or "", delimiter)
         if delimiter is not None and len(delimiter) != 1:
             raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
         file = TextFile.from_path(Path(path))
-        with file.checked_on_error():
-            with naming_damage(file.path):
-                lines, first_line, comments = _sample(file)
-            if not lines:
-                remarks = f"has only lines that begin with {file.marker.decode()}, which are comments"
-                raise InputError(
-                    f"{path} {remarks if comments else 'is empty'}; give a table with a line of column names."
-                )
-            try:
-                if delimiter is None:  # the first that cuts every line into the same number of fields
-                    widths = {mark: {len(_fields(line, mark)) for line in lines} for mark in DELIMITERS}
-                    even = [mark for mark in DELIMITERS if len(widths[mark]) == 1 and min(widths[mark]) > 1]
-                    # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
-                    cut = (mark for mark in DELIMITERS if len(_fields(lines[0], mark)) > 1)
-                    delimiter = even[0] if even else next(cut, ",")
-                first = tuple(_fields(lines[0], delimiter))
-            except (csv.Error, ValueError) as error:
-                raise InputError(f"{path} cannot be read as a table: {error!s:.200}.") from error
-            if len(first) > MOST_COLUMNS:
-                raise InputError(
-                    f"{path}, row {first_line}: {len(first):,} columns, but a CSV file may have {MOST_COLUMNS:,} at "
-                    f"most; give wide features to Graph.from_scipy as a sparse matrix."
-                )
+        with naming_failure(file.path):
+            lines, first_line, comments = _sample(file)
+        if not lines:
+            remarks = f"has only lines that begin with {file.marker.decode()}, which are comments"
+            raise InputError(f"{path} {remarks if comments else 'is empty'}; give a table with a line of column names.")
+        try:
+            if delimiter is None:  # the first that cuts every line into the same number of fields
+                widths = {mark: {len(_fields(line, mark)) for line in lines} for mark in DELIMITERS}
+                even = [mark for mark in DELIMITERS if len(widths[mark]) == 1 and min(widths[mark]) > 1]
+                # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
+                cut = (mark for mark in DELIMITERS if len(_fields(lines[0], mark)) > 1)
+                delimiter = even[0] if even else next(cut, ",")
+            first = tuple(_fields(lines[0], delimiter))
+        except (csv.Error, ValueError) as error:
+            raise InputError(f"{path} cannot be read as a table: {error!s:.200}.") from error
+        if len(first) > MOST_COLUMNS:
+            raise InputError(
+                f"{path}, row {first_line}: {len(first):,} columns, but a CSV file may have {MOST_COLUMNS:,} at "
+                f"most; give wide features to Graph.from_scipy as a sparse matrix."
+            )
         return cls(Path(path), file, delimiter, first, first_line, len(comments), (comments or [""])[-1])
+
+    @property
+    def first_row(self) -> list[str]:
+        """The fields of the first line without blanks around them."""
+        return [field.strip() for field in self.first]
 
     @property
     def looks_like_data(self) -> bool:
@@ -356,19 +333,24 @@ class Layout(Origin):
                     yield began, not fields or (len(fields) == 1 and fields[0].isspace())
                     began = reader.line_num + 1
 
-    def read(self, names: Sequence[str], *, text: Collection[str]) -> "tuple[pd.DataFrame, Layout]":
-        """Return the table under the given names; `text` columns stay as written, others become numbers if they can.
+    def read(self, wanted: Sequence[str], text: Collection[str]) -> "tuple[pa.Table | pd.DataFrame, Layout]":
+        """Return the columns wanted, perhaps with others, and the layout with what reading showed.
 
-        A blank is missing in every column; outside `text` columns so are the usual words for it (NA, nan, null, ..).
-        The layout is returned with what reading showed. Errors of the table count for less than those of `file.check`.
+        Columns in `text` stay as written, others become numbers if they can. A blank is missing in every column;
+        outside `text` so are the usual words for it (NA, nan, null, ..). pyarrow reads a long file, on all cores,
+        if these others are numbers; errors of the table count for less than those of `file.check`.
         """
+        size = self.path.stat().st_size * (PACKED if self.file.compression else 1)
+        if self.delimiter != " " and size >= LONG and (table := self._read_by_arrow(wanted, text)) is not None:
+            return table
+        names = self.names
         try:
             with warnings.catch_warnings(), CheckedText(self.file) as stream:
                 warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the surplus fields of a row
                 table = pd.read_csv(
                     io.BufferedReader(stream, CHUNK),
                     sep=r"\s+" if self.delimiter == " " else self.delimiter,
-                    names=list(names),
+                    names=names,
                     header=0 if self.header else None,
                     skiprows=self.first_line - 1,
                     index_col=False,
@@ -397,43 +379,27 @@ class Layout(Origin):
                 reason = reason.format(next((line for line, _ in islice(self.records(), number - 1, None)), number))
             raise InputError(f"{self} cannot be read as a table: {reason}.") from error
 
-    def read_by_arrow(
-        self, names: Sequence[str], types: dict[str, str], *, wanted: Sequence[str], dense: bool = False
-    ) -> "tuple[Any, Layout] | None":
-        """Return an Arrow table of the columns wanted, read on all cores, those in `types` as these.
-
-        Return None if the file is short or anything is wrong with it: `read` reads it then, or says what is wrong.
-        If `dense`, cells that need trimming or are not ASCII count as wrong.
-        """
-        size = self.path.stat().st_size * (PACKED if self.file.compression else 1)
-        if self.delimiter == " " or size < LONG:
-            return None
-        import pyarrow as pa
+    def _read_by_arrow(self, wanted: Sequence[str], text: Collection[str]) -> "tuple[pa.Table, Layout] | None":
         from pyarrow import csv as arrow_csv
 
+        read = arrow_csv.ReadOptions(column_names=self.names, skip_rows_after_names=self.first_line - 1 + self.header)
+        convert = arrow_csv.ConvertOptions(
+            column_types={name: pa.string() if name in text else pa.float64() for name in wanted},
+            include_columns=list(wanted),
+            null_values=list(MISSING),
+            strings_can_be_null=False,
+        )
         for quotes in (False, True):  # only with quotes can a cell have line breaks, which takes longer to read
-            stream = CheckedText(self.file, [*(() if quotes else (b'"',)), *((b" ", b"\t") if dense else ())])
+            parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=quotes)
+            stream = CheckedText(self.file, quotes)
             try:
                 with stream:
-                    table = arrow_csv.read_csv(
-                        stream,
-                        read_options=arrow_csv.ReadOptions(
-                            column_names=list(names), skip_rows_after_names=self.first_line - 1 + self.header
-                        ),
-                        parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=quotes),
-                        convert_options=arrow_csv.ConvertOptions(
-                            column_types={name: pa.type_for_alias(kind) for name, kind in types.items()},
-                            include_columns=list(wanted),
-                            null_values=list(MISSING),
-                            strings_can_be_null=False,
-                        ),
-                    )
+                    table = arrow_csv.read_csv(stream, read, parse, convert)
             except (pa.ArrowException, ValueError):
-                if stream.stopped_at != b'"':
+                if not stream.stopped:
                     return None
             else:
-                read = replace(self, comments=stream.comments)
-                return None if dense and not stream.is_dense else (table, read)
+                return table, replace(self, comments=stream.comments)
         return None
 
 
@@ -474,3 +440,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 def is_number(field: str) -> bool:
     return re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) is not None
+
+
+def as_frame(table: "pa.Table | pd.DataFrame") -> pd.DataFrame:
+    return table if isinstance(table, pd.DataFrame) else table.to_pandas()
