@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def data_of(run: Run) -> ExplorerData:
     assert run.hierarchy is not None
-    tree = Tree.of(run.hierarchy)
+    tree = Tree.from_hierarchy(run.hierarchy, len(run.hierarchy.levels))
     return explorer.explorer_data(run, tree, layout(tree), COLOURS)
 
 

@@ -7,9 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from hiergcn.reports import axes
-from hiergcn.reports.axes import PlotColumn, mark
 from hiergcn.reports.palette import FIRST
-from hiergcn.reports.panels import Entry, Figure, Panel
+from hiergcn.reports.panels import Cell, Entry, Figure, Panel, mark
 
 
 @pytest.mark.parametrize(
@@ -69,8 +68,11 @@ def test_a_file_is_valid_has_text_and_no_variables(tmp_path: Path) -> None:
 
 
 def test_cells_of_a_column_share_its_axis() -> None:
-    column = PlotColumn(axes.Axis(0, 200, (0.0, 100.0), ("0", "100")))
-    assert 'cx="25%"' in column.cell(column.mark(50, FIRST))
-    assert 'width="50%"' in column.cell(column.bar(100, FIRST))
-    assert ">100</text>" in column.head()
+    axis = axes.Axis(0, 200, (0.0, 100.0), ("0", "100"))
+    cell = Cell(axis)
+    cell.dot(50, FIRST)
+    cell.bar((0, 100), 0, 12, FIRST)
+    assert 'cx="25%" cy="12"' in cell.html()
+    assert 'width="50%" y="6" height="12"' in cell.html()
+    assert ">100</text>" in Cell.head(axis)
     assert "<path" in mark(0.5, 5, FIRST, "star")

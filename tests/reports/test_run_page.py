@@ -299,9 +299,9 @@ def test_the_training_loss_is_per_node_and_network(loss: str, tmp_path: Path, mo
     fit(planted, Split.holdout(planted.truth), settings, [0], device="cpu").write(tmp_path / "run")
     drawn = []
 
-    def recorded(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int) -> Figure:
+    def recorded(history: pd.DataFrame, seed: int, best_epoch: int | None, loss_terms: int, *, numbers: bool) -> Figure:
         drawn.append(history["train_loss"] / loss_terms)
-        return curves_figure(history, selected_seed, best_epoch, loss_terms)
+        return curves_figure(history, seed, best_epoch, loss_terms, numbers=numbers)
 
     monkeypatch.setattr("hiergcn.reports.figures.curves_figure", recorded)
     Run.load(tmp_path / "run").write_page()

@@ -15,7 +15,7 @@ from hiergcn.reports.explorer import OVERVIEW, RADIUS, Positions, Tree, _by_forc
 
 @pytest.fixture(scope="module")
 def tree() -> Tree:
-    return Tree.of(coarsen(load_dataset("cora").graph, 2))
+    return Tree.from_hierarchy(coarsen(load_dataset("cora").graph, 2), 3)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_levels_are_added_until_the_coarsest_is_an_overview(tree: Tree) -> None:
 def test_the_tree_is_the_hierarchy_renumbered() -> None:
     graph = load_dataset("cora").graph
     hierarchy = coarsen(graph, 2)
-    tree = Tree.of(hierarchy)
+    tree = Tree.from_hierarchy(hierarchy, 3)
     assert sorted(tree.order) == list(range(graph.n_nodes))
     for level in range(2):
         assert (np.diff(tree.parent[level]) >= 0).all()  # members have consecutive numbers
@@ -56,7 +56,7 @@ def test_discs_do_not_overlap(tree: Tree, positions: list[Positions]) -> None:
 
 
 def test_members_are_close_to_their_hyper_node(tree: Tree, positions: list[Positions]) -> None:
-    for level in range(tree.depth):
+    for level in range(len(tree.parent)):
         parent = tree.parent[level]
         away = np.abs(positions[level] - positions[level + 1][parent])
         limit = 1.5 * np.sqrt(tree.weight[level + 1][parent])
@@ -81,7 +81,7 @@ def test_the_layout_is_deterministic(tree: Tree, positions: list[Positions]) -> 
     ids=["one node", "no edges", "a pair", "a star"],
 )
 def test_degenerate_graphs_have_a_layout(adjacency: np.ndarray) -> None:
-    tree = Tree.of(coarsen(sp.csr_array(adjacency), 1))
+    tree = Tree.from_hierarchy(coarsen(sp.csr_array(adjacency), 1), 2)
     for place, weight in zip(layout(tree), tree.weight, strict=True):
         assert place.shape == weight.shape
         assert np.isfinite(place).all()
@@ -89,7 +89,7 @@ def test_degenerate_graphs_have_a_layout(adjacency: np.ndarray) -> None:
 
 def test_many_components_have_a_layout() -> None:
     pairs: Any = sp.block_diag([np.eye(2)[::-1]] * 3000, format="csr")
-    tree = Tree.of(coarsen(sp.csr_array(pairs), 1))
+    tree = Tree.from_hierarchy(coarsen(sp.csr_array(pairs), 1), 2)
     places = layout(tree)
     assert all(np.isfinite(place).all() for place in places)
     assert len(np.unique(np.round(places[0], 6))) == 6000

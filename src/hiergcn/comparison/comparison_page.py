@@ -12,10 +12,9 @@ from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.files import write_text
 from hiergcn.reports import axes
-from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.headline import title_of
 from hiergcn.reports.palette import FIRST, INK, SECOND, method_colour
-from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
+from hiergcn.reports.panels import Cell, Entry, Figure, Panel, legend_html
 from hiergcn.reports.template import mean_and_std, rendered, script, settings_rows
 
 MAX_DOTS = 200
@@ -38,16 +37,16 @@ def write_comparison_page(folder: Path) -> Path:
         mean, spread = run.test_accuracy.mean, 100 * (run.test_accuracy.std or 0.0)
         ends[run.model] = (np.nan, np.nan) if mean is None else (100 * mean - spread, 100 * mean + spread)
     shown = [*np.concatenate(list(accuracies.values())), *(end for pair in ends.values() for end in pair)]
-    column, rows = PlotColumn(axes.span(shown, room=0.05, round_ends=True)), []
+    axis, rows = axes.span(shown, room=0.05, round_ends=True), []
     for run in runs:
-        values, drawn, (mean, std) = accuracies[run.model], [], (run.test_accuracy.mean, run.test_accuracy.std)
+        values, cell, (mean, std) = accuracies[run.model], Cell(axis), (run.test_accuracy.mean, run.test_accuracy.std)
         if mean is not None:
             colour = method_colour(run.model)
-            drawn.append(column.interval(*ends[run.model], colour, 2.4))
-            if values.size <= MAX_DOTS:
-                drawn += [column.mark(value, colour, "ring", 2.5, f"a run: {value:.1f} %") for value in values]
-            drawn.append(column.mark(100 * mean, colour, "dot", 6, f"{title(run.model)}: {_figure(run)}"))
-        rows.append({"run": run, "plot": column.cell(*drawn), "mean": mean, "std": std})
+            cell.across(*ends[run.model], 0, colour, 2.4)
+            for value in values if values.size <= MAX_DOTS else ():
+                cell.dot(value, colour, "ring", 2.5, f"a run: {value:.1f} %")
+            cell.dot(100 * mean, colour, "dot", 6, f"{title(run.model)}: {_figure(run)}")
+        rows.append({"run": run, "plot": cell.html(), "mean": mean, "std": std})
 
     pairs = [pair for run in runs if (pair := comparison.difference(run.model)) and pair.mean is not None]
     intervals = [
@@ -55,11 +54,14 @@ def write_comparison_page(folder: Path) -> Path:
         for pair in pairs
     ]
     points = [0.0, *(point for interval in intervals for point in interval)]
-    differences, cells = PlotColumn(axes.span(points, room=0.08, round_ends=True)), []
+    differences, cells = axes.span(points, room=0.08, round_ends=True), []
     for pair, (low, middle, high) in zip(pairs, intervals, strict=True):
         colour, names = method_colour(pair.model), f"{title(pair.model)} minus {title(pair.against)}"
-        mark = differences.mark(middle, colour, "dot", 6, f"{names}: {middle:+.1f} points, {low:+.1f} to {high:+.1f}")
-        cells.append(differences.cell(differences.zero(), differences.interval(low, high, colour, 2.4), mark))
+        cell = Cell(differences)
+        cell.upright(0.0, INK)
+        cell.across(low, high, 0, colour, 2.4)
+        cell.dot(middle, colour, "dot", 6, f"{names}: {middle:+.1f} points, {low:+.1f} to {high:+.1f}")
+        cells.append(cell.html())
     winner, sentence = verdict(comparison)
     page = rendered(
         "comparison.html",
@@ -71,10 +73,10 @@ def write_comparison_page(folder: Path) -> Path:
         meaning=sentence,
         machine=comparison.environment,
         rows=rows,
-        accuracy_axis=column.head(),
+        accuracy_axis=Cell.head(axis),
         legend=legend_html(LEGEND),
         differences=list(zip(pairs, cells, strict=True)),
-        difference_axis=differences.head(),
+        difference_axis=Cell.head(differences),
         settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{title(run.model)}, ")],
     )
     return write_text(folder / "comparison.html", page)

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from markupsafe import Markup
 
 from hiergcn.reports import axes
-from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.leaderboard import ShownRun, evaluated_parts
 from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND
-from hiergcn.reports.panels import Entry, legend_html
+from hiergcn.reports.panels import Cell, Entry, Shape, legend_html
 
 MANY = 20
 """With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""
@@ -20,11 +20,16 @@ WEAKEST = 15
 FREQUENT_MISTAKES = 15
 FEWER_MISTAKES = 8
 """Beside a matrix."""
-LEGEND = (Entry("precision", FIRST, "dot"), Entry("recall", SECOND, "diamond"), Entry("F1", INK, "tick"))
+SCORES: dict[str, tuple[str, str, Shape, float]] = {  # title, colour, mark and its size
+    "precision": ("precision", FIRST, "dot", 5),
+    "recall": ("recall", SECOND, "diamond", 5),
+    "f1": ("F1", INK, "tick", 7),
+}
+
+LEGEND = [Entry(title, colour, shape) for title, colour, shape, _ in SCORES.values()]
 
 
-@dataclass(frozen=True)
-class ClassRow:
+class ClassRow(NamedTuple):
     """Scores of a class; None if it has no evaluated node."""
 
     number: int
@@ -43,8 +48,7 @@ class ClassRow:
         return f"label={self.number}&only=judged"
 
 
-@dataclass(frozen=True)
-class Mistake:
+class Mistake(NamedTuple):
     """Nodes of one class that were taken for another, or were right."""
 
     true: int
@@ -77,67 +81,43 @@ class Classes:
         judged = [row for row in self.rows if row.f1 is not None and row.f1 < 1]
         return sorted(judged, key=lambda row: row.f1 or 0.0)[:WEAKEST]
 
-    def confusion(self) -> list[tuple[ClassRow, list[Mistake]]]:
-        """Return the cells of the matrix, row by row."""
-        order = [row.number for row in self.rows]
-        return [(row, [self._cell(row.number, other) for other in order]) for row in self.rows]
-
-    def mistakes(self) -> list[Mistake]:
-        wrong = self.matrix - np.diag(self.matrix.diagonal())
-        shown = FREQUENT_MISTAKES if self.many else FEWER_MISTAKES
-        places = np.argsort(-wrong, axis=None, kind="stable")[:shown]
-        pairs = zip(*np.unravel_index(places, wrong.shape), strict=True)
-        return [self._cell(int(true), int(predicted)) for true, predicted in pairs if wrong[true, predicted]]
-
-    @property
-    def constant_accuracy(self) -> float:
-        """Accuracy of the most frequent training class, predicted for every node."""
-        largest = max(self.rows, key=lambda row: row.trained)
-        return largest.support / max(int(self.matrix.sum()), 1)
-
-    def taken_for(self, number: int) -> Mistake | None:
-        """Return the mistake that is made most often with a class."""
-        others = self.matrix[number].copy()
-        others[number] = 0
-        return self._cell(number, int(others.argmax())) if others.any() else None
-
-    def _cell(self, true: int, predicted: int) -> Mistake:
+    def cell(self, true: int, predicted: int) -> Mistake:
+        """Return a cell of the matrix."""
         nodes = int(self.matrix[true, predicted])
         return Mistake(true, predicted, nodes, nodes / max(int(self.matrix[true].sum()), 1))
+
+    def mistakes(self, true: int | None = None) -> list[Mistake]:
+        """Return the most frequent mistakes, of all classes or of one."""
+        wrong = self.matrix - np.diag(self.matrix.diagonal())
+        wrong = wrong if true is None else wrong * (np.arange(len(wrong)) == true)[:, None]
+        order = np.argsort(-wrong, axis=None, kind="stable")[: FREQUENT_MISTAKES if self.many else FEWER_MISTAKES]
+        return [self.cell(*divmod(k, len(wrong))) for k in order.tolist() if wrong.flat[k]]
 
 
 def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
     """Return the scores of each class and the confusion matrix of the evaluated nodes."""
     scores, names = run.scores["per_class"]["classes"], run.config["class_names"]
     trained = run.table.loc[run.table["split"] == "train", "label"].value_counts()
-    known = [row for row in scores if row["support"]]
-    lowest = min((row[what] for row in known for what in ("precision", "recall")), default=0.0)
-    column = PlotColumn(axes.span([min(50.0, 100 * lowest), 100.0], most=102, room=0.02))
-    rows = []
+    known = [100 * row[what] for row in scores if row["support"] for what in ("precision", "recall")]
+    axis, rows = axes.span([min([50.0, *(known or [0.0])]), 100.0], most=102, room=0.02), []
     for number in class_order(scores):
-        row = scores[number]
-        name, drawn = row["name"], list[str]()
-        about = {what: row[what] if row["support"] else None for what in ("precision", "recall", "f1")}
+        row, cell = scores[number], Cell(axis)
+        shown = {what: row[what] if row["support"] else None for what in SCORES}
         if row["support"]:
-            precision, recall, f1 = (100 * row[what] for what in about)
-            drawn = [
-                column.interval(min(precision, recall), max(precision, recall), MUTED, 1.4),
-                column.mark(precision, FIRST, "dot", 5, f"{name}: precision {precision:.1f} %"),
-                column.mark(recall, SECOND, "diamond", 5, f"{name}: recall {recall:.1f} %"),
-                column.mark(f1, INK, "tick", 7, f"{name}: F1 {f1:.1f} %"),
-            ]
-        counts = row["support"], int(trained.get(name, 0))
-        scored = about["precision"], about["recall"], about["f1"]
-        rows.append(ClassRow(number, name, colours[number], *scored, *counts, column.cell(*drawn)))
+            ends = sorted((100 * row["precision"], 100 * row["recall"]))
+            cell.across(ends[0], ends[1], 0, MUTED, 1.4)
+            for what, (title, colour, shape, size) in SCORES.items():
+                cell.dot(100 * row[what], colour, shape, size, f"{row['name']}: {title} {100 * row[what]:.1f} %")
+        about = {"support": row["support"], "trained": int(trained.get(row["name"], 0)), "plot": cell.html()}
+        rows.append(ClassRow(number, row["name"], colours[number], **shown, **about))
 
     parts = evaluated_parts(run.scores)
     nodes = run.table[run.table["split"].isin(parts)]
     if "train" in parts:  # the only label of a class never validates
         nodes = nodes[nodes.groupby("label")["label"].transform("size") > 1]
-    position = {name: index for index, name in enumerate(names)}
-    true, predicted = (nodes[what].map(position).to_numpy(np.int64) for what in ("label", "predicted"))
-    pairs = np.bincount(true * len(names) + predicted, minlength=len(names) ** 2)
-    return Classes(rows, pairs.reshape(len(names), len(names)), column.head(), legend_html(LEGEND))
+    true, predicted = (pd.Index(names).get_indexer(pd.Index(nodes[what])) for what in ("label", "predicted"))
+    matrix = np.bincount(true * len(names) + predicted, minlength=len(names) ** 2).reshape(len(names), len(names))
+    return Classes(rows, matrix, Cell.head(axis), legend_html(LEGEND))
 
 
 def class_order(classes: Sequence[Mapping[str, Any]]) -> list[int]:

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,6 @@ ASPECT = 1.5
 """Width of the ellipse relative to its height; screens are wide."""
 GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 FORCE_ROUNDS = 200
-_PAIRS = 1_000_000  # of discs that are compared at a time
 FORCE_NODES = 1000
 """Forces act on this many nodes of the coarsest level, the heaviest; the rest surround them on a spiral."""
 OVERVIEW = 400
@@ -74,18 +73,14 @@ class Tree:
     model_levels: int
     """Number of levels that the model uses; levels from here on are for display only."""
 
-    @property
-    def depth(self) -> int:
-        return len(self.weight) - 1
-
     def first(self, level: int) -> npt.NDArray[np.int64]:
         """Return the first member, in `level`, of each hyper-node of the next level; (n_{l+1} + 1,)."""
         members = np.bincount(self.parent[level], minlength=len(self.weight[level + 1]))
         return np.concatenate(([0], np.cumsum(members)))
 
     @classmethod
-    def of(cls, hierarchy: Hierarchy, model_levels: int | None = None) -> Self:
-        """Renumber the nodes of a hierarchy, and add coarser levels if needed; `model_levels` are all of it if None."""
+    def from_hierarchy(cls, hierarchy: Hierarchy, model_levels: int) -> Self:
+        """Renumber the nodes of a hierarchy, and add coarser levels if needed."""
         adjacency = [level.adjacency for level in hierarchy.levels]
         weight = [level.node_weight for level in hierarchy.levels]
         group = [level.grouping() for level in hierarchy.levels[:-1]]
@@ -98,32 +93,19 @@ class Tree:
                 adjacency.append(coarser.adjacency)
                 group.append(finer.grouping())
                 weight.append(np.bincount(group[-1], weights=weight[-1]).astype(np.int64))
-        order = np.arange(len(weight[-1]))
-        orders, parents = [order], []
+        orders, parents = [np.arange(len(weight[-1]))], []
         for joined, heavy in zip(reversed(group), reversed(weight[:-1]), strict=True):
-            place = np.argsort(order)[joined]  # the new number of each node's hyper-node
-            order = np.lexsort((-heavy, place))  # the heaviest member comes first
-            orders.append(order)
-            parents.append(place[order].astype(np.int32))
-        orders.reverse()
-        return cls(
-            tuple(_renumbered(matrix, order) for matrix, order in zip(adjacency, orders, strict=True)),
-            tuple(heavy[order] for heavy, order in zip(weight, orders, strict=True)),
-            tuple(reversed(parents)),
-            orders[0],
-            len(hierarchy.levels) if model_levels is None else model_levels,
-        )
-
-
-def _renumbered(adjacency: sp.csr_array, order: npt.NDArray[np.int64]) -> sp.csr_array:
-    """Return rows and columns in the new order, without the diagonal."""
-    n = len(order)
-    matrix = adjacency[order]  # a copy, so its arrays may be changed
-    rows = np.repeat(np.arange(n, dtype=np.int32), np.diff(matrix.indptr))
-    columns = np.argsort(order).astype(np.int32)[matrix.indices]
-    keep = rows != columns
-    starts = np.concatenate(([0], np.cumsum(np.bincount(rows[keep], minlength=n))))
-    return sp.csr_array((matrix.data[keep], columns[keep], starts), shape=(n, n))
+            parent = np.argsort(orders[0])[joined]  # the new number of each node's hyper-node
+            orders.insert(0, np.lexsort((-heavy, parent)))  # the heaviest member comes first
+            parents.insert(0, parent[orders[0]].astype(np.int32))
+        renumbered = []
+        for matrix, order in zip(adjacency, orders, strict=True):
+            entries, number = matrix.tocoo(), np.argsort(order)
+            keep = entries.row != entries.col
+            ends = number[entries.row[keep]], number[entries.col[keep]]
+            renumbered.append(sp.csr_array((entries.data[keep], ends), shape=matrix.shape))
+        weights = tuple(heavy[order] for heavy, order in zip(weight, orders, strict=True))
+        return cls(tuple(renumbered), weights, tuple(parents), orders[0], model_levels)
 
 
 def layout(tree: Tree) -> list[Positions]:
@@ -139,7 +121,7 @@ def layout(tree: Tree) -> list[Positions]:
         outward = np.sqrt(edge**2 + 2 * np.cumsum(weight[rest]))
         coarsest[rest] = outward * np.exp(1j * GOLDEN_ANGLE * np.arange(len(rest)))
     positions = [pushed_apart(coarsest, GAP * RADIUS * radius, rounds=120)]
-    for level in range(tree.depth - 1, -1, -1):
+    for level in reversed(range(len(tree.parent))):
         positions.append(_members(tree, level, positions[-1]))
     return positions[::-1]
 
@@ -182,104 +164,67 @@ def _spectral(similarity: Floats) -> Positions:
     They are the first beyond those that tell components apart, any mixture of which the solver may return. Digits that
     depend on its threads are rounded away, so that every machine draws the same picture.
     """
-    n = len(similarity)
-    degree = similarity.sum(axis=1)
+    n, degree = len(similarity), similarity.sum(axis=1)
     scale = 1 / np.sqrt(np.maximum(degree, 1e-12))
     values, vectors = np.linalg.eigh(np.eye(n) - similarity * np.outer(scale, scale) * (degree > 0))
     first = min(int(np.searchsorted(values, 1e-8)), n - 2)
     pair = vectors[:, first : first + 2].round(9)
-    pair = pair * np.sign(pair[np.abs(pair).argmax(axis=0), [0, 1]])  # fixes the sign, which is arbitrary
-    spread = np.maximum(np.abs(pair).max(axis=0), 1e-12)
-    turn = np.arange(n)
-    spiral = 0.5 * np.sqrt((turn + 0.5) / n) * np.exp(1j * GOLDEN_ANGLE * turn)
-    parted: Positions = (pair / spread) @ np.array([1, 1j]) + spiral
-    return parted
+    largest = pair[np.abs(pair).argmax(axis=0), [0, 1]]  # of each; its sign, which is arbitrary, becomes positive
+    positions: Positions = (pair * np.sign(largest) / np.maximum(np.abs(largest), 1e-12)) @ np.array([1, 1j])
+    node = np.arange(n)
+    return positions + 0.5 * np.sqrt((node + 0.5) / n) * np.exp(1j * GOLDEN_ANGLE * node)
 
 
 def _members(tree: Tree, level: int, around: Positions) -> Positions:
     """Place the nodes of `level` around their hyper-nodes, whose positions are `around`."""
     parent, weight = tree.parent[level], tree.weight[level].astype(float)
     total = tree.weight[level + 1].astype(float)
-    first = tree.first(level)[:-1]
+    first, adjacency, there = tree.first(level)[:-1], tree.adjacency[level], around[parent]
     spiral = _spiral(weight, first[parent], total[parent])
-    middle = _sums(weight * spiral, parent, len(total)) / total
-    spiral -= middle[parent]
-    there = around[parent]
-    adjacency = tree.adjacency[level]
-    # direction of the neighbours' hyper-nodes
-    outside: Positions = np.asarray(adjacency @ there - adjacency.sum(axis=1) * there)
+    spiral -= (_sums(weight * spiral, parent, len(total)) / total)[parent]
+    outside = np.asarray(adjacency @ there - adjacency.sum(axis=1) * there)  # towards the neighbours' hyper-nodes
     length = np.abs(outside)
     outside = np.divide(outside, length, out=np.zeros_like(outside), where=length > 0)
-    turn = _sums(np.conj(spiral) * outside, parent, len(total))  # best rotation, in closed form
-    length = np.abs(turn)
-    turn = np.divide(turn, length, out=np.ones_like(turn), where=length > 0)
+    rotation = _sums(np.conj(spiral) * outside, parent, len(total))  # the best, in closed form
+    length = np.abs(rotation)
+    rotation = np.divide(rotation, length, out=np.ones_like(rotation), where=length > 0)
     rounds = 30 if len(weight) <= 50_000 else 6
-    return pushed_apart(there + spiral * turn[parent], GAP * RADIUS * np.sqrt(weight), rounds)
+    return pushed_apart(there + spiral * rotation[parent], GAP * RADIUS * np.sqrt(weight), rounds)
 
 
 def _spiral(weight: Floats, first: Ints, total: Floats) -> Positions:
     """Return a sunflower spiral for each run of nodes that starts at `first`, in a disc of area pi `total`."""
-    inside = np.cumsum(weight) - weight / 2
-    before = (np.cumsum(weight) - weight)[first]
-    place: Positions = np.sqrt(inside - before) * np.exp(1j * GOLDEN_ANGLE * (np.arange(len(weight)) - first))
-    lone = total == weight  # an only member keeps its hyper-node's position
-    place[lone] = 0
-    return place
+    summed = np.cumsum(weight)
+    inside = summed - weight / 2 - (summed - weight)[first]
+    places: Positions = np.sqrt(inside) * np.exp(1j * GOLDEN_ANGLE * (np.arange(len(weight)) - first))
+    places[total == weight] = 0  # an only member keeps its hyper-node's position
+    return places
 
 
 def _sums(values: Positions, group: npt.NDArray[np.integer], n: int) -> Positions:
     real, imaginary = (np.bincount(group, weights=part, minlength=n) for part in (values.real, values.imag))
-    total: Positions = real + 1j * imaginary
-    return total
+    return np.asarray(real + 1j * imaginary)
 
 
 def pushed_apart(positions: Positions, radius: Floats, rounds: int) -> Positions:
-    """Move overlapping discs away from each other, round by round.
+    """Move overlapping discs away from each other, round by round; the few largest count as the 99th percentile."""
+    from scipy.spatial import cKDTree
 
-    Neighbours are found on a grid whose cells are as wide as the 99th percentile of the discs; the few larger discs
-    count as that size.
-    """
-    if len(positions) < 2:
-        return positions
-    wide = 2 * float(np.quantile(radius, 0.99)) if len(radius) > 1000 else 2 * float(radius.max())
-    capped = np.minimum(radius, wide / 2)
+    wide = 2 * float(np.quantile(radius, 0.99) if len(radius) > 1000 else radius.max())
+    radius = np.minimum(radius, wide / 2)
     for _ in range(rounds):
-        low = complex(positions.real.min(), positions.imag.min())
-        columns = ((positions.real - low.real) / wide).astype(np.int64)
-        rows = ((positions.imag - low.imag) / wide).astype(np.int64)
-        across = int(columns.max()) + 3
-        cell = (rows + 1) * across + columns + 1  # an empty border needs no checks at the edges
-        order = np.argsort(cell, kind="stable")
-        start = np.searchsorted(cell[order], np.arange(cell.max() + across + 3))
-        push = _pushes(positions, capped, cell, order, start, across)
+        pairs = cKDTree(np.column_stack([positions.real, positions.imag])).query_pairs(wide, output_type="ndarray")
+        i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
+        apart = positions[i] - positions[j]
+        distance = np.abs(apart)
+        overlap = np.maximum(radius[i] + radius[j] - distance, 0)
+        away = np.where(distance > 1e-9, 0.8 * apart / np.maximum(distance, 1e-9), np.exp(1j * i))
+        share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
+        push = _sums(away * overlap * share, i, len(positions))
         positions = positions + push
         if np.abs(push).max() < 1e-3 * wide:
             break
     return positions
-
-
-def _pushes(positions: Positions, radius: Floats, cell: Ints, order: Ints, start: Ints, across: int) -> Positions:
-    """Return how far each disc moves: away from every disc in its own or a neighbouring cell that it overlaps."""
-    low = cell[:, None] + across * np.arange(-1, 2) - 1  # (n, 3): the first of three cells in each of three rows
-    begin = start[low]
-    count = np.minimum(start[low + 3] - begin, 500)  # the bound avoids quadratic time in a crowded cell
-    push = np.zeros(len(positions), dtype=np.complex128)
-    ends = np.cumsum(count.sum(axis=1))
-    cuts = np.searchsorted(ends, np.arange(0, ends[-1], _PAIRS), side="right")
-    for first, last in pairwise([*np.unique(cuts), len(positions)]):
-        runs = count[first:last].ravel()
-        i = np.repeat(np.arange(first, last), count[first:last].sum(axis=1))
-        place = np.arange(len(i)) - np.repeat(np.cumsum(runs) - runs, runs)
-        j = order[np.repeat(begin[first:last].ravel(), runs) + place]
-        apart = positions[i] - positions[j]
-        distance = np.abs(apart)
-        overlap = radius[i] + radius[j] - distance
-        near = np.flatnonzero((overlap > 0) & (i != j))
-        i, j, apart, distance, overlap = (part[near] for part in (i, j, apart, distance, overlap))
-        away = np.where(distance > 1e-9, 0.8 * apart / np.maximum(distance, 1e-9), np.exp(1j * i))
-        share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
-        push += _sums(away * overlap * share, i, len(push))
-    return push
 
 
 def principal_components(probabilities: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
@@ -294,8 +239,7 @@ def principal_components(probabilities: npt.NDArray[np.floating]) -> npt.NDArray
     return components
 
 
-@dataclass(frozen=True)
-class ExplorerData:
+class ExplorerData(NamedTuple):
     """Texts of the page's data elements. `manifest` says how to read the other two."""
 
     manifest: dict[str, Any]
@@ -305,11 +249,11 @@ class ExplorerData:
 
 def explorer_data(run: ShownRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
     """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
-    (arrays, about), levels = (_numbers if "target" in run.scores else _classes)(run, tree), list[dict[str, int]]()
-    low = complex(min(p.real.min() for p in positions), min(p.imag.min() for p in positions))
-    extent = max(max(np.ptp(p.real), np.ptp(p.imag)) for p in positions) or 1.0
-    for level, position in enumerate(positions):
-        place = (position - low) / extent  # in the unit square
+    arrays, about = (_numbers if "target" in run.scores else _classes)(run, tree)
+    levels, table = [], run.table.iloc[tree.order]
+    arrays["part"] = table["split"].map({name: k for k, name in enumerate(PARTS)}).fillna(0).to_numpy(np.uint8)
+    every, extent = _in_unit_square(np.concatenate(positions))
+    for level, place in enumerate(np.split(every, np.cumsum([len(p) for p in positions])[:-1])):
         source, target, strength = _kept_edges(tree.adjacency[level])
         if level or len(place) < LARGE:  # the script puts the nodes of a large graph around their hyper-nodes
             arrays |= {f"x{level}": _coordinate(place.real), f"y{level}": _coordinate(place.imag)}
@@ -326,29 +270,27 @@ def explorer_data(run: ShownRun, tree: Tree, positions: Sequence[Positions], col
             for name, rows, columns in (("toSource", source, target), ("toTarget", target, source)):
                 # of the edges in both directions; without any, scipy would return a matrix
                 arrays[name] = np.asarray(shares[rows, columns] if rows.size else (), dtype=np.float32)
-            arrays |= {
-                "own": shares.diagonal().astype(np.float32),
-                "byHyperNodes": run.votes.by_hyper_nodes[tree.order],
-            }
+            arrays["own"] = shares.diagonal().astype(np.float32)
+            arrays["byHyperNodes"] = run.votes.by_hyper_nodes[tree.order]
         levels.append({"nodes": len(place), "edges": n_edges, "kept": len(source)})
-    ids = [str(name) for name in run.table["id"].to_numpy(dtype=object)[tree.order]]
+    ids = table["id"].astype(str).tolist()
     for name, advice in (("doubt", run.doubtful), ("suggested", run.suggestions)):
         if advice is not None and len(advice):  # its rank from 1; 0 for the other nodes
-            rank = np.zeros(len(ids), np.uint32)
-            rank[pd.Index(ids).get_indexer(pd.Index(advice["id"].astype(str)))] = np.arange(1, len(advice) + 1)
-            arrays[name] = rank
+            arrays[name] = np.zeros(len(ids), np.uint32)
+            arrays[name][pd.Index(ids).get_indexer(pd.Index(advice["id"].astype(str)))] = np.arange(1, len(advice) + 1)
     places = _places(run, tree)
-    for name, (_, _, spots) in places.items():
+    for name, (_, spots) in places.items():
         arrays |= {f"{name}X": _coordinate(spots.real), f"{name}Y": _coordinate(spots.imag)}
     manifest = {
         "arrays": [[name, array.dtype.str[1:], len(array)] for name, array in arrays.items()],
         "levels": levels,
         "modelLevels": tree.model_levels,
-        "radius": RADIUS / extent * min(1.0, max(0.5, np.sqrt(len(tree.order) / 200))),  # few nodes need no large discs
+        "radius": RADIUS / extent * min(1.0, max(0.5, np.sqrt(len(ids) / 200))),  # few nodes need no large discs
         "colours": list(colours),
         "unsure": UNSURE,
         **about,
-        "places": [(name, title, unit) for name, (title, unit, _) in places.items()],
+        "evaluatedParts": evaluated_parts(run.scores),
+        "places": [(name, name, unit) for name, (unit, _) in places.items()],
         "run": run.name,
         "votes": "own" in arrays,
         "hyperNodesVote": run.votes is not None and run.votes.hyper_nodes_vote,
@@ -362,59 +304,41 @@ def _packed(content: bytes) -> str:
 
 
 def _classes(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the most probable classes of each node with their confidence, its label and its part of the split.
-
-    The second value is what the script must know of them.
-    """
-    names = {name: number for number, name in enumerate(run.config["class_names"])}
+    """Return the most probable classes of each node with their confidence, its label, and what the script must know."""
+    names, scores = run.config["class_names"], run.scores["per_class"]
     probabilities = run.confidence[tree.order]
     n, classes = probabilities.shape
     kept = min(classes, 2 if n >= LARGE else KEPT_CLASSES)
     best = np.argsort(-probabilities, axis=1, kind="stable")[:, :kept]
-    steps, kind = (255, np.uint8) if n >= LARGE else (65535, np.uint16)
-    small: npt.DTypeLike = np.uint8 if classes < 255 else np.uint16
+    chances = np.take_along_axis(probabilities, best, axis=1)
+    small, (steps, kind) = np.min_scalar_type(classes), (255, np.uint8) if n >= LARGE else (65535, np.uint16)
     arrays: dict[str, Array] = {}
     for rank in range(kept):
         arrays[f"class{rank}"] = best[:, rank].astype(small)
-        chance = np.take_along_axis(probabilities, best[:, rank : rank + 1], axis=1)[:, 0]
-        arrays[f"probability{rank}"] = np.rint(steps * chance).astype(kind)
-    table = run.table.iloc[tree.order]
-    arrays["label"] = (table["label"].map(names).fillna(-1).to_numpy(np.int32) + 1).astype(small)  # 0: unknown
-    arrays["part"] = _parts(table)
-    on = run.scores["per_class"]["on"]
-    order = class_order(run.scores["per_class"]["classes"])
-    about = {"classes": run.config["class_names"], "order": order, "keptClasses": kept, "numbers": None}
-    return arrays, {**about, "evaluated": on, "evaluatedParts": evaluated_parts(run.scores)}
-
-
-def _parts(table: pd.DataFrame) -> Array:
-    parts = {name: number for number, name in enumerate(PARTS)}
-    return table["split"].map(parts).fillna(0).to_numpy(np.uint8)
+        arrays[f"probability{rank}"] = np.rint(steps * chances[:, rank]).astype(kind)
+    arrays["label"] = (1 + pd.Index(names).get_indexer(pd.Index(run.table["label"].iloc[tree.order]))).astype(
+        small
+    )  # 0: unknown
+    about = {"classes": names, "order": class_order(scores["classes"]), "keptClasses": kept, "numbers": None}
+    return arrays, {**about, "evaluated": scores["on"]}
 
 
 def _numbers(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the predicted and the true number of each node, the ranges that they are in, and its part of the split."""
+    """Return the predicted and the true number of each node, the ranges that they are in, and the same."""
     table, metrics = run.table.iloc[tree.order], run.scores
     value, truth = table["predicted"].to_numpy(np.float32), table["value"].to_numpy(np.float32)
     ends = value_ends(run.table["predicted"].to_numpy(float))
-    known = np.isfinite(truth)
-    arrays = {
-        "class0": np.searchsorted(ends[1:-1], value, "right").astype(np.uint8),
-        "label": np.where(known, 1 + np.searchsorted(ends[1:-1], truth, "right"), 0).astype(np.uint8),  # 0: unknown
-        "part": _parts(table),
-        "value": value,
-        "truth": truth,
-    }
+    ranges = [np.searchsorted(ends[1:-1], numbers, "right").astype(np.uint8) for numbers in (value, truth)]
+    label = np.where(np.isfinite(truth), 1 + ranges[1], 0).astype(np.uint8)  # 0: unknown
     (on,) = evaluated_parts(metrics)
-    large = metrics["delivered_rmse" if on == "test" else "delivered_val_rmse"]
     numbers = {
         "target": metrics["target"],
         "ends": ends[1:-1].tolist(),
-        "large": large,
+        "large": metrics["delivered_rmse" if on == "test" else "delivered_val_rmse"],
         "half": (metrics["prediction_intervals"] or {}).get("half_width"),
     }
     about = {"classes": value_names(ends), "order": list(range(len(ends) - 1)), "keptClasses": 0, "numbers": numbers}
-    return arrays, {**about, "evaluated": on, "evaluatedParts": (on,)}
+    return {"class0": ranges[0], "label": label, "value": value, "truth": truth}, {**about, "evaluated": on}
 
 
 def _coordinate(share: npt.NDArray[np.float64]) -> Array:
@@ -422,21 +346,21 @@ def _coordinate(share: npt.NDArray[np.float64]) -> Array:
     return np.diff(np.rint(65535 * share).astype(np.uint16), prepend=np.uint16(0))
 
 
-def _places(run: ShownRun, tree: Tree) -> dict[str, tuple[str, float, Positions]]:
-    """Return arrangements beside the hierarchy: title, metres per unit, and places of the nodes in the unit square."""
-    found = {}
+def _places(run: ShownRun, tree: Tree) -> dict[str, tuple[float, Positions]]:
+    """Return arrangements beside the hierarchy: metres per unit, and places of the nodes in the unit square."""
+    places = {}
     if run.coordinates is not None:
         spots: Positions = run.coordinates.projected()[tree.order] @ np.array([1, 1j])
         known, linked = np.isfinite(spots), tree.adjacency[0].astype(bool)
         number = linked @ known.astype(float)  # an unknown place is among those of its neighbours, or in the middle
         near = (linked @ np.where(known, spots, 0)) / np.maximum(number, 1)
         spots = np.where(known, spots, np.where(number > 0, near, spots[known].mean()))
-        places, wide = _in_unit_square(spots)
-        found["map"] = ("map", wide if run.coordinates.degrees else 0.0, places)
+        square, wide = _in_unit_square(spots)
+        places["map"] = wide if run.coordinates.degrees else 0.0, square
     if len(tree.order) < LARGE and run.probabilities.shape[1] > 2:  # two classes have one probability
         components = principal_components(run.probabilities)[tree.order]
-        found["prediction"] = ("prediction", 0.0, _in_unit_square(components @ np.array([1, 1j]))[0])
-    return found
+        places["prediction"] = 0.0, _in_unit_square(components @ np.array([1, 1j]))[0]
+    return places
 
 
 def _in_unit_square(places: Positions) -> tuple[Positions, float]:
@@ -450,8 +374,8 @@ def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
     """Return source, target (the larger number) and weight of each edge that the page keeps, sorted."""
     n = adjacency.shape[0]
     if adjacency.nnz // 2 <= WHOLE_EDGES:
-        source = np.repeat(np.arange(n), np.diff(adjacency.indptr))
-        target, weight = adjacency.indices, adjacency.data
+        entries = adjacency.tocoo()
+        source, target, weight = entries.row, entries.col, entries.data
     else:
         source = np.flatnonzero(np.diff(adjacency.indptr))
         target, weight = _strongest(adjacency.indptr, adjacency.indices, adjacency.data, source)

@@ -5,9 +5,8 @@ with round ends, so that a node takes about ten letters.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +14,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from hiergcn.reports import axes
-from hiergcn.reports.axes import number
 from hiergcn.reports.explorer import RADIUS, Ints, Positions, Tree
 from hiergcn.reports.leaderboard import ShownRun
 from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, PAPER, SECOND, VALUE_COLOURS, value_ends, value_names
-from hiergcn.reports.panels import Entry, Figure, Panel, legend_html
+from hiergcn.reports.panels import Entry, Figure, Panel, legend_html, number
 
 DASH = "5 4"
 MAX_POINTS = 300
@@ -40,27 +38,32 @@ LETTER = 9.2
 """Mean width of a letter of a name, in the unit of the picture."""
 
 
-@dataclass(frozen=True)
-class Still:
+class Picture(NamedTuple):
     """A picture of nodes and the words below it."""
 
     svg: Markup
     caption: str
 
 
-def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int) -> Figure:
-    """Draw loss and accuracy per epoch: the selected seed as lines, the 10th to 90th percentile of all as bands.
+def curves_figure(
+    history: pd.DataFrame, selected_seed: int, best_epoch: int | None, loss_terms: int, *, numbers: bool = False
+) -> Figure:
+    """Draw the loss per epoch and, unless the target is numbers, the accuracy.
 
-    The training loss is divided by `loss_terms`, the number of terms it sums: networks, times training nodes unless it
-    is a mean over nodes.
+    The selected seed is drawn as lines, the 10th to 90th percentile of all as bands. The training loss is divided by
+    `loss_terms`, the number of terms it sums: networks, times training nodes unless it is a mean over nodes.
     """
     frame = history.assign(train_loss=history["train_loss"] / loss_terms)
     x, panels = axes.span(frame["epoch"], "epoch", room=0.01), list[Panel]()
-    for what, title, factor in (("loss", "Mean cross-entropy", 1.0), ("accuracy", "Accuracy, %", 100.0)):
+    titles = {"loss": "Mean cross-entropy", "accuracy": "Accuracy, %"}
+    if numbers:
+        titles = {"loss": "Mean squared error, in units of the variance of the training values"}
+    for what, title in titles.items():
+        factor = 100.0 if what == "accuracy" else 1.0
         tables = [factor * frame.pivot(index="epoch", columns="seed", values=f"{part}_{what}") for part, _, _ in PARTS]
         values = np.concatenate([table.to_numpy().ravel() for table in tables])
         y = axes.span(values, zero=what == "loss", most=100.5 if what == "accuracy" else None)
-        panel = Panel(x, y, title=title)
+        panel = Panel(x, axes.powers(values) if numbers else y, title=title)
         for table, (_, colour, name) in zip(tables, PARTS, strict=True):
             thin = table.iloc[:: -(-len(table) // MAX_POINTS)]
             epochs = thin.index.to_list()
@@ -69,27 +72,12 @@ def curves_figure(history: pd.DataFrame, selected_seed: int, best_epoch: int | N
                 panel.band(epochs, low, high, colour, 0.18)
             if selected_seed in table:
                 panel.line(epochs, thin[selected_seed].to_list(), colour, name)
-        panels.append(panel)
-    return _with_selected_epoch(panels, best_epoch)
-
-
-def loss_figure(history: pd.DataFrame, best_epoch: int, loss_terms: int) -> Figure:
-    """Draw the squared error per epoch of one seed that learned numbers."""
-    losses = [history["train_loss"] / loss_terms, history["validation_loss"]]
-    y = axes.powers(pd.concat(losses), "mean squared error, in units of the variance of the training values")
-    panel = Panel(axes.span(history["epoch"], "epoch", room=0.01), y, height=220)
-    for values, (_, colour, name) in zip(losses, PARTS, strict=True):
-        panel.line(history["epoch"], values, colour, name)
-    return _with_selected_epoch([panel], best_epoch)
-
-
-def _with_selected_epoch(panels: list[Panel], best_epoch: int | None) -> Figure:
-    legend = [Entry(name, colour, "line") for _, colour, name in PARTS]
-    if best_epoch is not None:
-        for panel in panels:
+        if best_epoch is not None:
             panel.rule(x=best_epoch, dash=DASH, tip=f"selected epoch {best_epoch}")
-        legend.append(Entry("selected epoch", INK, "dashed"))
-    return Figure(panels, legend, columns=len(panels))
+        panels.append(panel)
+    legend = [Entry(name, colour, "line") for _, colour, name in PARTS]
+    selected = [Entry("selected epoch", INK, "dashed")] if best_epoch is not None else []
+    return Figure(panels, legend + selected, columns=len(panels))
 
 
 def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
@@ -117,7 +105,7 @@ def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
 
 def scatter_figure(judged: pd.DataFrame, target: str) -> Figure:
     """Draw the predicted against the true value of each node, with the interval around the diagonal."""
-    shown = judged.iloc[:: -(-len(judged) // MOST_DOTS)] if len(judged) > MOST_DOTS else judged
+    shown = judged.iloc[:: -(-len(judged) // MOST_DOTS)]
     ends = [*shown["value"], *shown["predicted"]]
     panel = Panel(axes.span(ends, f"true {target}"), axes.span(ends, f"predicted {target}"), height=340)
     low, high = min(ends), max(ends)
@@ -136,44 +124,46 @@ def scatter_figure(judged: pd.DataFrame, target: str) -> Figure:
 def error_figure(judged: pd.DataFrame, metrics: Mapping[str, Any]) -> Figure:
     """Draw how often each error occurs, with the ends of the interval."""
     counts, edges = np.histogram(judged["error"], bins=BINS)
-    panel = Panel(
-        axes.span(edges, "predicted minus true"), axes.span([0, counts.max()], "nodes", zero=True), height=340
-    )
+    y = axes.span([0, counts.max()], "nodes", zero=True)
+    panel = Panel(axes.span(edges, "predicted minus true"), y, height=340)
     for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True):
         if count:
-            panel.column((low, high), (0, count), FIRST, opacity=0.7, tip=f"{low:.3g} to {high:.3g}: {count:,} nodes")
-    panel.rule(x=0.0, colour=INK)
+            tip, height = f"{low:.3g} to {high:.3g}: {count:,} nodes", panel.down(0) - panel.down(count)
+            panel.bar((low, high), count / 2, height, FIRST, opacity=0.7, tip=tip)
+    panel.rule(x=0.0)
     half = (metrics["prediction_intervals"] or {}).get("half_width")
     for end in (-half, half) if half else ():
         panel.rule(x=end, colour=SECOND, dash=DASH, tip=f"end of the interval: {end:.3g}")
     return Figure([panel], [Entry("end of the interval", SECOND, "dashed")] if half else [])
 
 
-def number_maps(run: ShownRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Still]]:
+def number_maps(run: ShownRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Picture]]:
     """Return maps of the predicted numbers and of large errors, with title and legend; none without coordinates."""
     if run.coordinates is None:
         return []
     places: Positions = run.coordinates.projected() @ np.array([1, -1j])
-    predicted = run.table["predicted"].to_numpy(float)
+    predicted, target = run.table["predicted"].to_numpy(float), run.scores["target"]
     ends = value_ends(predicted)
     ranges = [Entry(name, colour) for name, colour in zip(value_names(ends), VALUE_COLOURS, strict=True)]
     usual = float(np.sqrt(np.mean(judged["error"] ** 2)))
+    kinds = [Entry("much too low", FIRST), Entry("near", LINE), Entry("much too high", SECOND)]
     sides = np.digitize(judged["error"], [-usual, usual])
-    kinds = [("much too low", FIRST), ("near", LINE), ("much too high", SECOND)]
-    target = run.scores["target"]
-    found = [
+    maps = [
         (f"Predicted {target}", places, np.searchsorted(ends[1:-1], predicted, "right"), ranges),
-        (f"Errors beyond {usual:.3g}", places[judged.index.to_numpy()], sides, [Entry(*kind) for kind in kinds]),
+        (f"Errors beyond {usual:.3g}", places[judged.index.to_numpy()], sides, kinds),
     ]
     return [
-        (title, legend_html(legend), place_map(spots, group, [one.colour for one in legend], f"Map: {title}."))
-        for title, spots, group, legend in found
+        (title, legend_html(legend), place_map(spots, group, [entry.colour for entry in legend], f"Map: {title}."))
+        for title, spots, group, legend in maps
     ]
 
 
-def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints, colours: Sequence[str]) -> list[Still]:
+def levels_pictures(
+    tree: Tree, positions: Sequence[Positions], predicted: Ints, colours: Sequence[str]
+) -> list[Picture]:
     """Draw some levels, coarse to fine; each disc has the colour of the most frequent class among its nodes."""
-    small = [level for level in range(tree.depth, -1, -1) if len(tree.weight[level]) <= PICTURE_NODES] or [tree.depth]
+    depth = len(tree.parent)
+    small = [level for level in range(depth, -1, -1) if len(tree.weight[level]) <= PICTURE_NODES] or [depth]
     levels = [small[round(at)] for at in np.linspace(0, len(small) - 1, min(PICTURE_PANELS, len(small)))]
     pictures = []
     for level in levels:
@@ -182,15 +172,15 @@ def levels_pictures(tree: Tree, positions: Sequence[Positions], predicted: Ints,
         keep = keep[np.argsort(-upper.data[keep], kind="stable")[:PICTURE_EDGES]]
         width = 2 * RADIUS * np.sqrt(tree.weight[level])
         hyper_node = np.arange(len(predicted))
-        for finer in range(level):
-            hyper_node = tree.parent[finer][hyper_node].astype(np.int64)
+        for parent in tree.parent[:level]:
+            hyper_node = parent[hyper_node].astype(np.int64)
         pairs = np.bincount(hyper_node * len(colours) + predicted, minlength=len(width) * len(colours))
         most = pairs.reshape(len(width), len(colours)).argmax(axis=1)  # the most frequent class in each
         place, scale = scaled(positions[level].conj(), width.max() / 2)  # up is up, as in the explorer
         ends = np.stack([place[upper.row[keep]], place[upper.col[keep]]], axis=1)
         drawn = [edge_path(ends), disc_paths(place, np.rint(width * scale).astype(int).clip(2), most, colours)]
         words = f"Level {level}: {len(width):,} {'hyper-nodes' if level else 'nodes'}"
-        pictures.append(Still(_picture(drawn, words, place, scale * width.max() / 2), words))
+        pictures.append(Picture(_svg(drawn, words, place, scale * width.max() / 2), words))
     return pictures
 
 
@@ -199,66 +189,50 @@ def class_map(
 ) -> Markup:
     """Draw each node at two coordinates, coloured by predicted class, with the name of each class at its median."""
     step = -(-len(components) // MAP_POINTS)
-    places = components[::step] @ np.array([1, -1j])
-    predicted = predicted[::step]
-    place, _ = scaled(places, 0.0)
+    predicted, (place, _) = predicted[::step], scaled(components[::step] @ np.array([1, -1j]), 0.0)
     drawn = [f'<g opacity="0.75">{disc_paths(place, np.full(len(place), 7), predicted, colours)}</g>']
-    counts = np.bincount(predicted, minlength=len(names))
+    look = f'text-anchor="middle" font-size="16" font-weight="600" fill="{INK}" stroke="{PAPER}" stroke-width="5"'
     spots: list[tuple[complex, float]] = []  # with half the width of the name
-    for which in np.argsort(-counts, kind="stable")[:MAP_NAMES]:
-        if counts[which]:
-            middle = place[predicted == which]
-            spot = complex(np.median(middle.real), np.median(middle.imag))
-            half = LETTER * len(short(names[which])) / 2
-            edge = half + MAP_MARGIN
-            spot = complex(min(max(spot.real, edge), SIZE - edge), spot.imag)  # whole in the picture
-            while any(abs(spot.imag - o.imag) < 20 and abs(spot.real - o.real) < half + other for o, other in spots):
-                spot += 20j
-            spots.append((spot, half))
-            halo = f'stroke="{PAPER}" stroke-width="5" paint-order="stroke" stroke-linejoin="round"'
-            words = escape(short(names[which]))
-            at = (
-                f'x="{number(spot.real)}" y="{number(spot.imag)}" text-anchor="middle" font-size="16" font-weight="600"'
-            )
-            drawn.append(f'<text {at} fill="{INK}" {halo}>{words}</text>')
+    counts = np.bincount(predicted, minlength=len(names))
+    for which in [k for k in np.argsort(-counts, kind="stable")[:MAP_NAMES] if counts[k]]:
+        name = names[which] if len(names[which]) <= NAME_LENGTH else names[which][: NAME_LENGTH - 1] + "…"
+        middle, half = place[predicted == which], LETTER * len(name) / 2
+        edge = half + MAP_MARGIN  # so that the name is whole in the picture
+        spot = complex(min(max(np.median(middle.real), edge), SIZE - edge), np.median(middle.imag))
+        while any(abs(spot.imag - o.imag) < 20 and abs(spot.real - o.real) < half + other for o, other in spots):
+            spot += 20j
+        spots.append((spot, half))
+        at = f'x="{number(spot.real)}" y="{number(spot.imag)}"'
+        drawn.append(f'<text {at} {look} paint-order="stroke" stroke-linejoin="round">{escape(name)}</text>')
     about = "Nodes by their class probabilities, coloured by predicted class."
-    below = [spot for spot, _ in spots]  # names that were moved down
-    return _picture(drawn, about, np.concatenate([place, below]), MAP_MARGIN)
+    return _svg(drawn, about, np.append(place, [spot for spot, _ in spots]), MAP_MARGIN)  # names may be below
 
 
-def place_map(places: Positions, group: Ints, colours: Sequence[str], description: str) -> Still:
-    """Draw each node where it is, in the colour of its group; of many nodes some. Few nodes far away are left out."""
+def place_map(places: Positions, group: Ints, colours: Sequence[str], description: str) -> Picture:
+    """Draw each node where it is, in the colour of its group; of many nodes some.
+
+    Nodes that are more than a tenth of the range of the middle 98 % away from it are left out.
+    """
     known = np.flatnonzero(np.isfinite(places))
-    inside = known[_near(places[known].real) & _near(places[known].imag)]
-    shown = inside[:: -(-len(inside) // MAP_POINTS)]
+    near = np.ones(len(known), np.bool_)
+    for values in (places[known].real, places[known].imag):
+        low, high = np.quantile(values, [0.01, 0.99])
+        near &= (values >= low - 0.1 * (high - low)) & (values <= high + 0.1 * (high - low))
+    shown = known[near][:: -(-int(near.sum()) // MAP_POINTS)]
     place, _ = scaled(places[shown], 0.0)
     width = int(np.clip(round(0.8 * SIZE / np.sqrt(len(shown))), 3, 16))
     drawn = disc_paths(place, np.full(len(place), width), group[shown], colours)
-    left_out = len(known) - len(inside)
+    left_out = int((~near).sum())
     words = f"{left_out:,} node{'s lie' if left_out != 1 else ' lies'} far outside the picture." if left_out else ""
-    return Still(_picture([drawn], description, place, MAP_MARGIN), words)
-
-
-def _near(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return which values are at most a tenth of the range of the middle 98 % away from it."""
-    low, high = np.quantile(values, [0.01, 0.99])
-    room = 0.1 * (high - low)
-    near: npt.NDArray[np.bool_] = (values >= low - room) & (values <= high + room)
-    return near
-
-
-def short(name: str) -> str:
-    """Shorten a name so that it fits into a picture."""
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
+    return Picture(_svg([drawn], description, place, MAP_MARGIN), words)
 
 
 def scaled(places: Positions, margin: float) -> tuple[Positions, float]:
     """Return places in a square of `SIZE`, with a margin given in the old unit, and the factor between the units."""
     low = complex(places.real.min() - margin, places.imag.min() - margin)
-    wide = max(np.ptp(places.real), np.ptp(places.imag)) + 2 * margin or 1.0
-    scale = (SIZE - 12) / wide
-    free = complex(SIZE - scale * (np.ptp(places.real) + 2 * margin), SIZE - scale * (np.ptp(places.imag) + 2 * margin))
-    moved: Positions = (places - low) * scale + free / 2
+    size = complex(np.ptp(places.real) + 2 * margin, np.ptp(places.imag) + 2 * margin)
+    scale = (SIZE - 12) / (max(size.real, size.imag) or 1.0)
+    moved: Positions = (places - low) * scale + (complex(SIZE, SIZE) - scale * size) / 2
     return moved, float(scale)
 
 
@@ -275,13 +249,11 @@ def disc_paths(place: Positions, width: npt.NDArray[np.integer], group: Ints, co
     whole = np.rint(np.stack([place.real, place.imag], axis=1)).astype(int).tolist()
     for (x, y), wide, which in zip(whole, width.tolist(), group.tolist(), strict=True):
         paths.setdefault((colours[which], wide), []).append(f"M{x} {y}h0")
-    parts = (
-        f'<path d="{"".join(path)}" stroke="{colour}" stroke-width="{wide}"/>' for (colour, wide), path in paths.items()
-    )
+    parts = (f'<path d="{"".join(p)}" stroke="{colour}" stroke-width="{w}"/>' for (colour, w), p in paths.items())
     return f'<g stroke-linecap="round">{"".join(parts)}</g>'
 
 
-def _picture(drawn: Sequence[str], description: str, place: Positions, margin: float) -> Markup:
+def _svg(drawn: Sequence[str], description: str, place: Positions, margin: float) -> Markup:
     """Return the picture, as high as what is at the places and a margin."""
     top, height = round(place.imag.min() - margin), round(float(np.ptp(place.imag)) + 2 * margin)
     label = f'role="img" aria-label="{escape(description)}"'

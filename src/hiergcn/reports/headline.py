@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -30,8 +29,7 @@ WITHOUT_CHANCE = (AUTO, "label-propagation", "harmonic", "constant")
 """Models for which one seed is enough: several methods, or nothing is drawn."""
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """The answer in words."""
 
     title: str
@@ -46,8 +44,7 @@ class Headline:
     """What the figure is; empty if the first sentence says so."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A recommended next step, and the nodes that the explorer shows for it."""
 
     title: str
@@ -55,80 +52,56 @@ class Step:
     show: str = ""
 
 
-COMPARE = Step("Compare with simple methods", "Add --baselines to the command; they are then shown side by side.")
-
-
-def headline(metrics: Mapping[str, Any], board: Board, constant: float | None = None) -> Headline:
-    """Return the top of the page, from `metrics.json`. `constant` is the accuracy of one class for all nodes."""
+def headline(metrics: Mapping[str, Any], board: Board, classes: Classes | None = None) -> Headline:
+    """Return the top of the page, from `metrics.json`; `classes` tell how often the most frequent one is right."""
+    about = "automatic choice" if metrics["model"] == AUTO else method_title(metrics["model"])
+    title, warnings = title_of(metrics["dataset"]), tuple(_warnings(metrics, board))
     if board.metric == "r2":
-        return _headline_of_numbers(metrics, board)
-    test = metrics["test_accuracy"]
-    accuracy, kind = test or metrics["val_accuracy"], board.on.capitalize()
-    delivered = metrics["delivered_accuracy" if test else "delivered_val_accuracy"]
-    judged = board.nodes >= ENOUGH_TO_JUDGE
-    done = sum(score is not None for score in accuracy["per_seed"])
-    mean = f"{mean_and_std(accuracy)} %"
-    if not judged:
-        nodes = f"{board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
-        figure, meaning = (
-            "Too few labels to judge",
-            f"{round(delivered * board.nodes)} of {nodes} correct; that says little.",
-        )
-    elif metrics["claim"] is not None:  # the paper reports means over seeds
-        same = len(set(accuracy["per_seed"])) == 1  # some methods draw nothing
-        over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-        over = f"the same with all {done} seeds" if same and done > 1 else over
-        figure, meaning = mean, f"{kind} accuracy on {board.nodes:,} nodes, {over}."
-    else:
-        low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
-        figure = f"{100 * delivered:.1f} %"
-        each = f" Each seed alone: {mean}." if mean != figure else ""
-        within = f"95 % interval {low} to {high} %"
-        meaning = f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{each}"
-    beside = board.comparison() if judged else None
-    if judged and constant is not None and len(board.rows) == 1 and metrics["claim"] is None:
-        beside = f"The most frequent training class, predicted for every node, gives {100 * constant:.1f} %."
-    claim = None
-    if metrics["claim"] is not None and test:
-        points = round(100 * (test["mean"] - metrics["claim"]), 1)
+        shown = {metric.title: shown_number(board.score(board.ours, name)) for name, metric in board.metrics.items()}
+        (_, r2), *further = shown.items()
+        scored = f"{board.on.capitalize()} R² of the predicted {metrics['target']} on {board.nodes:,} nodes."
+        errors = ", ".join(f"{title} {value}" for title, value in further)
+        sentences = [f"{scored} {errors[:1].upper()}{errors[1:]}.", metrics["verdict"], board.comparison()]
+        if metrics["prediction_intervals"]:
+            sentences.append(describe_intervals(metrics["prediction_intervals"]))
+        said = tuple(filter(None, sentences))
+        return Headline(title, f"hiergcn · {about} · {metrics['target']}", f"R² {r2}", said, warnings)
+    judged, claim, test = board.nodes >= ENOUGH_TO_JUDGE, metrics["claim"], metrics["test_accuracy"]
+    sentences = [metrics["verdict"]]
+    if claim is not None and test:
+        points = round(100 * (test["mean"] - claim), 1)
         relation = "equal" if points == 0 else f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
-        claim = f"The paper reports {100 * metrics['claim']:.1f} %; this run is {relation}."
+        sentences.append(f"The paper reports {100 * claim:.1f} %; this run is {relation}.")
+    if judged and classes is not None and len(board.rows) == 1 and claim is None:
+        largest = max(classes.rows, key=lambda row: row.trained)
+        constant = 100 * largest.support / max(int(classes.matrix.sum()), 1)
+        sentences.append(f"The most frequent training class, predicted for every node, gives {constant:.1f} %.")
+    elif judged:
+        sentences.append(board.comparison())
     preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
-    return Headline(
-        title_of(metrics["dataset"]),
-        f"hiergcn · {_method(metrics)}{preset}",
-        figure,
-        tuple(sentence for sentence in (metrics["verdict"], claim, beside) if sentence),
-        tuple(_warnings(metrics)),
-        judged,
-        meaning,
-    )
+    figure, meaning = _accuracy(metrics, board)
+    said = tuple(filter(None, sentences))
+    return Headline(title, f"hiergcn · {about}{preset}", figure, said, warnings, judged, meaning)
 
 
-def _headline_of_numbers(metrics: Mapping[str, Any], board: Board) -> Headline:
-    shown = {metric.title: shown_number(board.score(board.ours, name)) for name, metric in board.metrics.items()}
-    (_, r2), *further = shown.items()
-    errors = ", ".join(f"{title} {value}" for title, value in further)
-    scored = f"{board.on.capitalize()} R² of the predicted {metrics['target']} on {board.nodes:,} nodes."
-    intervals = metrics["prediction_intervals"]
-    sentences = (
-        f"{scored} {errors[:1].upper()}{errors[1:]}.",
-        metrics["verdict"],
-        board.comparison(),
-        describe_intervals(intervals) if intervals else None,
-    )
-    optimistic = "There are no test values. Validation scores are optimistic: validation chose the epoch."
-    return Headline(
-        title_of(metrics["dataset"]),
-        f"hiergcn · {_method(metrics)} · {metrics['target']}",
-        f"R² {r2}",
-        tuple(sentence for sentence in sentences if sentence),
-        () if board.on == "test" else (optimistic,),
-    )
-
-
-def _method(metrics: Mapping[str, Any]) -> str:
-    return "automatic choice" if metrics["model"] == AUTO else method_title(metrics["model"])
+def _accuracy(metrics: Mapping[str, Any], board: Board) -> tuple[str, str]:
+    """Return the accuracy, or that it cannot be judged, and what it is."""
+    delivered = metrics["delivered_accuracy" if metrics["test_accuracy"] else "delivered_val_accuracy"]
+    if board.nodes < ENOUGH_TO_JUDGE:
+        right = f"{round(delivered * board.nodes)} of {board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
+        return "Too few labels to judge", f"{right} correct; that says little."
+    accuracy, kind = metrics["test_accuracy"] or metrics["val_accuracy"], board.on.capitalize()
+    mean = f"{mean_and_std(accuracy)} %"
+    if metrics["claim"] is not None:  # the paper reports means over seeds
+        done = sum(score is not None for score in accuracy["per_seed"])
+        over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
+        if done > 1 and len(set(accuracy["per_seed"])) == 1:  # some methods draw nothing
+            over = f"the same with all {done} seeds"
+        return mean, f"{kind} accuracy on {board.nodes:,} nodes, {over}."
+    low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
+    figure, within = f"{100 * delivered:.1f} %", f"95 % interval {low} to {high} %"
+    each = f" Each seed alone: {mean}." if mean != figure else ""
+    return figure, f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{each}"
 
 
 def shown_number(value: float | None) -> str:
@@ -144,7 +117,7 @@ def title_of(dataset: str) -> str:
 
 def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
     """Return what to do next, the most useful first."""
-    steps: list[Step] = []
+    steps = []
     if run.suggestions is not None and not run.suggestions.empty:
         names = _listed(run.suggestions["id"].tolist())
         text = f"Spread over the graph, more of them where the answer is unsure: {names}."
@@ -165,10 +138,10 @@ def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
         text = f"They have fewer than {FEW_LABELS} training labels: {names}."
         steps.append(Step("Label more of the rare classes", text))
     weakest = next((row for row in classes.weakest if row.support >= FEW_NODES), None)
-    if weakest is not None and (worst := classes.taken_for(weakest.number)) is not None:
-        other = next(row.name for row in classes.rows if row.number == worst.predicted)
-        are = "is" if worst.nodes == 1 else "are"
-        text = f"{worst.nodes} of its {weakest.support} {board.on} nodes {are} predicted as {other}."
+    if weakest is not None and (mistakes := classes.mistakes(weakest.number)):
+        other = next(row.name for row in classes.rows if row.number == mistakes[0].predicted)
+        are = "is" if mistakes[0].nodes == 1 else "are"
+        text = f"{mistakes[0].nodes} of its {weakest.support} {board.on} nodes {are} predicted as {other}."
         name = weakest.name if weakest.name[:1].isalpha() else f"class {weakest.name}"
         lowest = f"It has the lowest F1, {100 * (weakest.f1 or 0.0):.0f} %: {text}"
         steps.append(Step(f"Look at {name}", lowest, f"label={weakest.number}&only=wrong"))
@@ -180,19 +153,25 @@ def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
         share = f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label {have}"
         text = f"{share} a confidence below {100 * UNSURE:.0f} %."
         steps.append(Step("Check unsure predictions", text, "only=unsure"))
-    return [*steps, *([COMPARE] if len(board.rows) == 1 else [])]
+    return [*steps, *_compare(board)]
 
 
 def next_steps_for_numbers(metrics: Mapping[str, Any], board: Board, judged: pd.DataFrame) -> list[Step]:
     """Return the same for numbers; `judged` are the evaluated nodes with their errors."""
-    rmse, error = board.score(board.ours, "rmse") or 0.0, judged["error"].abs()
-    large, worst = int((error > rmse).sum()), judged.iloc[int(error.to_numpy().argmax())]
-    most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
-    share = f"{large:,} of {len(judged):,} {board.on} nodes are off by more than {shown_number(rmse)}. {most}."
-    steps = [Step("Look at large errors", share, "only=wrong")] if large else []
+    steps, rmse, error = [], board.score(board.ours, "rmse") or 0.0, judged["error"].abs()
+    if large := int((error > rmse).sum()):
+        worst = judged.iloc[int(error.to_numpy().argmax())]
+        most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
+        text = f"{large:,} of {len(judged):,} {board.on} nodes are off by more than {shown_number(rmse)}. {most}."
+        steps.append(Step("Look at large errors", text, "only=wrong"))
     if not metrics["prediction_intervals"]:
         steps.append(Step("Ask for intervals", "With --coverage 0.9, nine in ten hold the true value of their node."))
-    return [*steps, *([COMPARE] if len(board.rows) == 1 else [])]
+    return [*steps, *_compare(board)]
+
+
+def _compare(board: Board) -> list[Step]:
+    text = "Add --baselines to the command; they are then shown side by side."
+    return [Step("Compare with simple methods", text)] if len(board.rows) == 1 else []
 
 
 def doubt_caution(run: ShownRun) -> tuple[int, str]:
@@ -208,11 +187,12 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _warnings(metrics: Mapping[str, Any]) -> list[str]:
+def _warnings(metrics: Mapping[str, Any], board: Board) -> list[str]:
     warnings = []
-    if metrics["test_accuracy"] is None:
+    if board.on == "validation":
         chosen = "methods and epochs" if metrics["leaderboard"] else "the epoch"
-        warnings.append(f"There are no test labels. Validation accuracy is optimistic: it chose {chosen}.")
+        what = "values" if board.metric == "r2" else "labels"
+        warnings.append(f"There are no test {what}. Validation scores are optimistic: validation chose {chosen}.")
     if metrics["failed_seeds"]:
         failures = list(metrics["failed_seeds"].items())
         reasons = "; ".join(f"seed {seed} {reason}" for seed, reason in failures[:MAX_NAMES])
@@ -221,14 +201,15 @@ def _warnings(metrics: Mapping[str, Any]) -> list[str]:
         warnings.append("The run was stopped early: the answer is that of what was finished by then.")
     if len(metrics["seeds"]) == 1 and metrics["model"] not in WITHOUT_CHANCE:
         warnings.append("One seed gives no standard deviation; run several before comparing.")
-    evaluated = metrics["per_class"]
-    small = [row["name"] for row in evaluated["classes"] if row["support"] < FEW_NODES]
-    if small:
-        which = "Every class has" if len(small) == len(evaluated["classes"]) else f"{_listed(small)} have"
-        which = f"{small[0]} has" if len(small) == 1 < len(evaluated["classes"]) else which
-        warnings.append(
-            f"{which} fewer than {FEW_NODES} {evaluated['on']} nodes: scores of such a class are unreliable."
+    classes = metrics["per_class"]["classes"] if "per_class" in metrics else []
+    if small := [row["name"] for row in classes if row["support"] < FEW_NODES]:
+        which = (
+            "Every class has"
+            if len(small) == len(classes)
+            else f"{_listed(small)} {'has' if len(small) == 1 else 'have'}"
         )
+        few = f"{which} fewer than {FEW_NODES} {board.on} nodes"
+        warnings.append(f"{few}: scores of such a class are unreliable.")
     notes = [note for note in metrics["notes"] if note not in metrics["reading"]]  # which the page shows elsewhere
     ended = [note if note.endswith((".", "!", "?")) else f"{note}." for note in warnings + notes]
     return [note[:1].upper() + note[1:] for note in ended]

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
@@ -21,8 +22,8 @@ from hiergcn.evaluate.metrics import (
     part_report,
     saved_reports,
 )
-from hiergcn.fragments import duration, percent, sentence, table
-from hiergcn.reports.template import in_percent, in_seconds, mean_and_std, signed
+from hiergcn.fragments import duration, sentence, table
+from hiergcn.reports.template import mean_and_std, signed
 from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO, Settings
 
@@ -106,19 +107,29 @@ class Row:
         return candidate_title(self.name)
 
     def to_dict(self) -> dict[str, Any]:
-        def scores(report: PartReport | None) -> dict[str, Any]:
-            return {
-                name: None if report is None else report[name].to_dict()
-                for name in self.validation or metrics_for("classes")
-            }
-
         about = {name: value for name, value in vars(self).items() if name != "ours"}
-        return about | {"test": scores(self.test), "validation": scores(self.validation)}
+        for part in ("test", "validation"):
+            report = getattr(self, part)
+            names = self.validation or metrics_for("classes")
+            about[part] = {name: None if report is None else report[name].to_dict() for name in names}
+        return about
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "Row":
         parts = {part: part_report(saved[part]) for part in ("validation", "test")}
         return cls(**{**saved, **parts})
+
+
+class Column(NamedTuple):
+    """A column of a table of rows."""
+
+    title: str
+    cell: Callable[[Row], str]
+
+
+WEIGHT = Column("weight", lambda row: f"{100 * row.weight:.0f} %" if row.weight else "")
+SEEDS = Column("seeds", lambda row: f"{row.seeds:,}")
+TIME = Column("time", lambda row: "" if row.seconds is None else duration(row.seconds))
 
 
 class Leaderboard(tuple[Row, ...]):
@@ -133,29 +144,16 @@ class Leaderboard(tuple[Row, ...]):
         return f"Leaderboard({', '.join(done)}; {len(self) - len(done)} gave no result)"
 
     def _repr_html_(self) -> str:
-        rows = self.done
-        columns = [
-            Column("candidate", lambda row: row.title),
-            Column("validation", lambda row: score_text(row.validation)),
-            Column("test", lambda row: score_text(row.test)),
-            Column("weight", lambda row: _weight(row, " %")),
-            Column("seeds", lambda row: f"{row.seeds:,}"),
-            Column("time", lambda row: "" if row.seconds is None else f"{row.seconds:.1f} s"),
-        ]
-        if not any(row.test for row in rows):
-            del columns[2]
+        rows, more = self.done, len(self) - len(self.done)
+        columns = [Column("candidate", lambda row: row.title)]
+        columns.append(Column("validation", lambda row: score_text(row.validation)))
+        if any(row.test for row in rows):
+            columns.append(Column("test", lambda row: score_text(row.test)))
+        columns += [WEIGHT, SEEDS, TIME]
         shares = [(row.test or row.validation or PartReport()).main.mean for row in rows]
-        more = len(self) - len(rows)
         texts = [[column.cell(row) for column in columns] for row in rows]
         left_out = sentence(f"{more} more gave no result.") if more else ""
         return table([column.title for column in columns], texts, shares) + left_out
-
-
-class Column(NamedTuple):
-    """A column of a table of rows."""
-
-    title: str
-    cell: Callable[[Row], str]
 
 
 @dataclass(frozen=True)
@@ -201,51 +199,41 @@ class Board:
     @property
     def main_columns(self) -> list[Column]:
         """The columns beside the plot, on the first screen of a page."""
-        main = Column("R²", lambda row: signed(self.text(row)))
-        if self.metric == "accuracy":
-            main = Column(f"{self.on},\u00a0%", lambda r: mean_and_std({"mean": self.score(r), "std": self.spread(r)}))
-        return [main, *([Column("weight", lambda row: _weight(row, " %"))] if self.automatic else [])]
+        main = Column("R²", self.text) if self.metric == "r2" else self.with_spread(f"{self.on},\u00a0%")
+        return [main, *([WEIGHT] if self.automatic else [])]
 
     @property
     def further_columns(self) -> list[Column]:
         """The columns of the table that a page folds."""
         if self.metric == "accuracy":
-            return [
-                *(self.main_columns[:1] if self.on == "test" else []),
-                Column("validation,\u00a0%", lambda row: in_percent(self.validation(row))),
-                Column("seeds", lambda row: str(row.seeds)),
-                Column("time", lambda row: "" if row.seconds is None else in_seconds(row.seconds)),
-            ]
-        seen = Column("R² on validation", lambda row: signed(self.shown(self.validation(row))))
+            validation = Column("validation,\u00a0%", lambda row: self.shown(self.validation(row)))
+            return [*(self.main_columns[:1] if self.on == "test" else []), validation, SEEDS, TIME]
+        seen = Column("R² on validation", lambda row: self.shown(self.validation(row)))
         errors = [column._replace(title=self.metrics[name].title) for name, column in self.scores.items()][1:]
         return [*errors, *([seen] if self.on == "test" else [])]
 
     @property
     def further_title(self) -> str:
-        if self.metric == "r2":
-            more = f"; {len(self.left_out)} more without a result" if self.left_out else ""
-            return f"Errors{' and validation' if self.on == 'test' else ''}{more}"
-        if self.automatic:
-            return f"All {len(self.rows) - 1 + len(self.left_out)} candidates"
-        return "Validation, seeds and time"
+        if self.metric == "accuracy" and not self.automatic:
+            return "Validation, seeds and time"
+        more = f"; {len(self.left_out)} more without a result" if self.left_out else ""
+        what = f"All {len(self.rows) - 1} candidates" if self.metric == "accuracy" else "Errors and validation"
+        return what + more
 
     @property
     def screen_columns(self) -> list[Column]:
         """The columns in a terminal, after the name."""
-        weight, time = Column("weight %", _weight), Column("time", lambda row: duration(row.seconds or 0.0))
-        seeds = Column("seeds", lambda row: str(row.seeds))
-        if self.metric == "r2":
-            return [*self.scores.values(), weight, time]
-        if self.automatic:
-            test = Column("test %", lambda row: percent(row.test.accuracy.mean if row.test else None))
-            return [Column("validation %", lambda row: percent(self.validation(row))), test, weight, seeds, time]
-
-        def with_spread(row: Row) -> str:
-            over: Summary = getattr(row, self.on).main
-            return percent(over.mean) + ("" if over.std is None else f" ± {percent(over.std)}")
-
         main, *further = self.scores.values()
-        return [main._replace(cell=with_spread), *further, seeds, time]
+        if self.metric == "r2":
+            return [main, *further, WEIGHT, TIME]
+        if self.automatic:
+            test = Column("test %", lambda row: self.shown(row.test.main.mean if row.test else None))
+            return [Column("validation %", lambda row: self.shown(self.validation(row))), test, WEIGHT, SEEDS, TIME]
+        return [self.with_spread(main.title), *further, SEEDS, TIME]
+
+    def with_spread(self, title: str) -> Column:
+        """Return a column of the main scores with their standard deviation."""
+        return Column(title, lambda row: mean_and_std({"mean": self.score(row), "std": self.spread(row)}))
 
     @property
     def scores(self) -> dict[str, Column]:
@@ -258,7 +246,7 @@ class Board:
 
     def shown(self, score: float | None, metric: str | None = None) -> str:
         """Return a score as tables show it; "-" if there is none."""
-        return "-" if score is None else self.metrics[metric or self.metric].text(score)
+        return "-" if score is None else signed(self.metrics[metric or self.metric].text(score))
 
     @property
     def main_rows(self) -> Sequence[Row]:
@@ -304,16 +292,18 @@ class Board:
         return f"{abs(points):.1f} points {side} {name} ({figure}), the best simple method on validation.{rest}"
 
     def plots(self) -> "tuple[Markup, list[Markup], Markup]":
-        """Return the head of the column of plots, its cells row by row, and its legend."""
-        from hiergcn.reports import axes
-        from hiergcn.reports.axes import PlotColumn
-        from hiergcn.reports.palette import INK, MUTED, method_colour
-        from hiergcn.reports.panels import Entry, legend_html
+        """Return the head of the column of plots, its cells row by row, and its legend.
 
-        classes = self.metric == "accuracy"  # numbers have neither an interval nor a mark for each seed
+        Accuracies have an interval and a mark for each seed, numbers have neither.
+        """
+        from hiergcn.reports.axes import span
+        from hiergcn.reports.palette import INK, MUTED, method_colour
+        from hiergcn.reports.panels import Cell, Entry, legend_html
+
+        classes = self.metric == "accuracy"
         title, unit, sign = ("accuracy, %", 100.0, " %") if classes else ("R²", 1.0, "")
 
-        def shown(value: float) -> float:
+        def place(value: float) -> float:
             return unit * value if classes else max(value, LEAST_R2)
 
         scores = [self.score(row) or 0.0 for row in self.rows]
@@ -321,45 +311,43 @@ class Board:
         spreads = [self.spread(row) for row in self.rows]
         has_spread = any(spread is not None for spread in spreads)
         if has_spread or not classes:
-            intervals = [(at - (std or 0.0), at + (std or 0.0)) for at, std in zip(scores, spreads, strict=True)]
-        else:
-            intervals = [accuracy_interval(at, self.nodes) for at in scores]
-        seen = [self.validation(row) for row in self.rows]
-        if classes:
-            values = [end for pair in intervals for end in pair] + [
-                one for one in (*seen, self.claim) if one is not None
+            intervals = [
+                (score - (std or 0.0), score + (std or 0.0)) for score, std in zip(scores, spreads, strict=True)
             ]
-            values += [value for found in seeds for value in found]
-            axis = axes.span(map(shown, values), room=0.03, most=100.5, round_ends=True)
         else:
-            axis = axes.span([*map(shown, scores), 0.0, 1.0], room=0.03, most=1.02)
-        column, cells = PlotColumn(axis), []
-        for row, score, each, ends, chosen in zip(self.rows, scores, seeds, intervals, seen, strict=True):
-            colour, drawn = INK if not row.name else method_colour(row.name), []
+            intervals = [accuracy_interval(score, self.nodes) for score in scores]
+        values = [0.0, 1.0, *scores]
+        if classes:
+            further = [value for value in (*map(self.validation, self.rows), self.claim) if value is not None]
+            values = [*chain(*seeds, *intervals), *further]
+        axis, cells = span(map(place, values), room=0.03, most=100.5 if classes else 1.02, round_ends=classes), []
+        for row, score, each, ends in zip(self.rows, scores, seeds, intervals, strict=True):
+            colour, cell = INK if not row.name else method_colour(row.name), Cell(axis)
             tip = f"{row.title}: {self.on if classes else title} {self.shown(score)}{sign}"
             if classes:
-                low, high = map(shown, ends)
+                low, high = map(place, ends)
                 tip += f", {low:.1f} to {high:.1f}"
-                drawn.append(column.interval(low, high, colour, 2.4 if row.ours else 1.6))
-                if 1 < len(set(each)) <= MAX_DOTS:
-                    drawn += [column.mark(shown(v), colour, "ring", 2.5, f"a seed: {100 * v:.1f} %") for v in each]
+                cell.across(low, high, 0, colour, 2.4 if row.ours else 1.6)
+                for value in each if 1 < len(set(each)) <= MAX_DOTS else ():
+                    cell.dot(place(value), colour, "ring", 2.5, f"a seed: {100 * value:.1f} %")
             else:
-                drawn.append(column.zero())
-            if chosen is not None and self.on == "test":
-                about = f"{row.title}: validation {self.shown(chosen)}{sign}"
-                drawn.append(column.mark(shown(chosen), MUTED, "diamond", 3.5, about))
+                cell.upright(0.0, INK)
+            seen = self.validation(row)
+            if seen is not None and self.on == "test":
+                cell.dot(place(seen), MUTED, "diamond", 3.5, f"{row.title}: validation {self.shown(seen)}{sign}")
             if self.claim is not None and row.ours:
-                drawn.append(column.mark(shown(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %"))
-            drawn.append(column.mark(shown(score), colour, "dot", 6 if row.ours else 5, tip))
-            cells.append(column.cell(*drawn))
-        legend = [Entry(f"{self.on} {title}", INK, "dot")]
-        if classes:
-            over = "± standard deviation over seeds" if has_spread else f"95 % interval for {self.nodes:,} nodes"
-            legend.append(Entry(over, INK, "line"))
-            legend += [Entry("each seed", INK, "ring")] if any(len(set(each)) > 1 for each in seeds) else []
-        legend += [Entry("validation", MUTED, "diamond")] if self.on == "test" else []
-        legend += [] if self.claim is None else [Entry("reported in the paper", INK, "star")]
-        return column.head(), cells, legend_html(legend)
+                cell.dot(place(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %")
+            cell.dot(place(score), colour, "dot", 6 if row.ours else 5, tip)
+            cells.append(cell.html())
+        over = "± standard deviation over seeds" if has_spread else f"95 % interval for {self.nodes:,} nodes"
+        legend = {
+            Entry(f"{self.on} {title}", INK, "dot"): True,
+            Entry(over, INK, "line"): classes,
+            Entry("each seed", INK, "ring"): classes and any(len(set(each)) > 1 for each in seeds),
+            Entry("validation", MUTED, "diamond"): self.on == "test",
+            Entry("reported in the paper", INK, "star"): self.claim is not None,
+        }
+        return Cell.head(axis), cells, legend_html([entry for entry, drawn in legend.items() if drawn])
 
 
 def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:
@@ -418,7 +406,3 @@ def score_text(report: PartReport | None) -> str:
     metric = METRICS[next(iter(report))]
     text = metric.text(report.main.mean)
     return f"{text} %" if metric.share else f"{metric.title} {text}"
-
-
-def _weight(row: Row, unit: str = "") -> str:
-    return f"{100 * row.weight:.0f}{unit}" if row.weight else ""

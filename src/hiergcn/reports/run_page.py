@@ -11,15 +11,15 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import describe_calibration, describe_sets
 from hiergcn.evaluate.metrics import result_key
+from hiergcn.fragments import duration
 from hiergcn.reports import axes, figures
-from hiergcn.reports.axes import PlotColumn
 from hiergcn.reports.classes import class_section
 from hiergcn.reports.explorer import Tree, explorer_data, layout, principal_components
-from hiergcn.reports.figures import class_map, levels_pictures
 from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
 from hiergcn.reports.leaderboard import Board, ShownRun, board_of
 from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours, value_ends
-from hiergcn.reports.template import in_script, in_seconds, mean_and_std, rendered, script, settings_rows
+from hiergcn.reports.panels import Cell
+from hiergcn.reports.template import in_script, mean_and_std, rendered, script, settings_rows
 from hiergcn.settings.settings import recipe_files
 
 SHOWN_SIZES = 8
@@ -31,33 +31,33 @@ SHOWN_ROWS = 10
 def render(run: ShownRun) -> str:
     """Return the page: what every run has, and the sections of classes or of numbers."""
     metrics, board = run.scores, board_of(run.scores)
-    numbers, split, seconds = board.metric == "r2", metrics["split"], metrics["seconds"]["train"]
+    numbers, split = board.metric == "r2", metrics["split"]
     if numbers:
         predicted = run.table["predicted"].to_numpy(float)
         group, colours = np.searchsorted(value_ends(predicted)[1:-1], predicted, "right"), list(VALUE_COLOURS)
-        values = {"classes": None, **_number_values(run, board)}
+        values = _number_values(run, board)
     else:
         group = run.probabilities.argmax(axis=1)
         colours = class_colours(np.bincount(group, minlength=run.probabilities.shape[1]).tolist())
         values = _class_values(run, board, group, colours)
     values |= {"explorer": None, "script": script("page")}
     if run.view is not None:
-        tree = Tree.of(run.view, model_levels=len(run.hierarchy.levels) if run.hierarchy else 1)
+        tree = Tree.from_hierarchy(run.view, len(run.hierarchy.levels) if run.hierarchy else 1)
         positions = layout(tree)
         explorer = explorer_data(run, tree, positions, colours)
-        pictures = levels_pictures(tree, positions, group[tree.order].astype(np.int64), colours)
+        pictures = figures.levels_pictures(tree, positions, group[tree.order].astype(np.int64), colours)
         values |= {"explorer": explorer, "manifest": in_script(explorer.manifest)}
         values |= {"script": script("explorer"), "pictures": pictures}
     given = f"{split['train']:,} / {split['val']:,} / {split['test']:,}"
-    facts = [
-        ("nodes", f"{metrics['hierarchy']['nodes'][0]:,}"),
-        ("edges", f"{metrics['hierarchy']['edges'][0]:,}"),
-        ("features", f"{run.config['n_features']:,}"),
-        *([] if numbers else [("classes", str(len(run.config["class_names"])))]),
-        (f"{'values' if numbers else 'labels'}: training / validation / test", given),
-        *([("for the intervals", f"{split['calibration']:,}")] if numbers and split["calibration"] else []),
-        ("training", in_seconds(seconds)),
-    ]
+    facts = {
+        "nodes": f"{metrics['hierarchy']['nodes'][0]:,}",
+        "edges": f"{metrics['hierarchy']['edges'][0]:,}",
+        "features": f"{run.config['n_features']:,}",
+        "classes": None if numbers else str(len(run.config["class_names"])),
+        f"{'values' if numbers else 'labels'}: training / validation / test": given,
+        "for the intervals": f"{split['calibration']:,}" if numbers and split["calibration"] else None,
+        "training": duration(metrics["seconds"]["train"]),
+    }
     sources = (recipe.get("source", {}).get("text") for recipe in recipe_files(run.settings.method).values())
     head, plots, legend = board.plots()
     return rendered(
@@ -65,16 +65,30 @@ def render(run: ShownRun) -> str:
         config=run.config,
         metrics=metrics,
         machine=run.environment,
-        facts=facts,
+        facts={name: figure for name, figure in facts.items() if figure is not None},
         board=board,
         board_plots=list(zip(board.rows, plots, strict=True)),
         board_axis=head,
         board_legend=legend,
-        levels=_level_rows(run.hierarchy),
+        curves=_curves(run, numbers),
+        levels=_level_rows(run.hierarchy) if run.hierarchy else None,
         sources=list(dict.fromkeys(text for text in sources if text)),
         settings=settings_rows(run.settings, run.config["reasons"]),
         **values,
     )
+
+
+def _curves(run: ShownRun, numbers: bool) -> Any:
+    """Return the figure of training; None if all is learned in one step."""
+    metrics, selected = run.scores, run.scores["selected_seed"]
+    history = run.history[run.history["seed"] == selected] if numbers else run.history
+    if history.empty or history["epoch"].max() < 2:
+        return None
+    best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
+    terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
+    terms *= getattr(run.settings.model, "networks", 1)
+    text = f"per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected."
+    return figures.curves_figure(history, selected, best_epoch, terms, numbers=numbers).html(text)
 
 
 def _class_values(
@@ -83,37 +97,28 @@ def _class_values(
     """Return the values of the templates that are about classes."""
     metrics, names = run.scores, run.config["class_names"]
     classes, sets, calibration = class_section(run, colours), metrics["prediction_sets"], metrics["calibration"]
-    reliability, class_picture, curves = None, None, None
+    reliability, class_map = None, None
     if board.nodes >= ENOUGH_TO_JUDGE and calibration["reliability"]:
         text = f"accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
         reliability = figures.reliability_figure(calibration).html(text)
     if len(names) > 2 and not classes.many:  # two classes have one probability, and many cannot be told apart
-        class_picture = class_map(principal_components(run.probabilities), predicted, names, colours)
-    if not run.history.empty and run.history["epoch"].max() >= 2:  # else all is learned in one step
-        selected = metrics["selected_seed"]
-        best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
-        loss_terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
-        loss_terms *= getattr(run.settings.model, "networks", 1)
-        text = f"per epoch, training and validation. Seed {selected}: epoch {best_epoch} was selected."
-        curves = figures.curves_figure(run.history, selected, best_epoch, loss_terms).html(text)
+        class_map = figures.class_map(principal_components(run.probabilities), predicted, names, colours)
     tests = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
     columns = metrics["seeds"], tests, metrics["val_accuracy"]["per_seed"], metrics["best_epoch"]
     return {
-        "headline": headline(metrics, board, classes.constant_accuracy),
+        "headline": headline(metrics, board, classes),
         "steps": next_steps(run, board, classes),
         "classes": classes,
         "class_names": names,
-        "evaluated": metrics["per_class"]["on"],
         "calibration": describe_calibration(calibration),
         "reliability": reliability,
-        "class_map": class_picture,
+        "class_map": class_map,
         "sets": describe_sets(sets) if sets else None,
         "set_sizes": _size_rows(sets["sizes"]) if sets else (),
         **{
             name: [] if advice is None else advice.head(SHOWN_ROWS).astype(str).to_dict("records")
             for name, advice in (("doubtful", run.doubtful), ("suggestions", run.suggestions))
         },
-        "curves": curves,
         "scores": [  # on test and validation nodes
             {"title": metric.description}
             | {"test": mean_and_std(metrics[result_key(name)], metric.text)}
@@ -130,19 +135,14 @@ def _class_values(
 
 def _number_values(run: ShownRun, board: Board) -> dict[str, Any]:
     """Return the values of the templates that are about numbers."""
-    metrics, selected = run.scores, run.scores["selected_seed"]
+    metrics, rmse = run.scores, board.score(board.ours, "rmse")
     judged = run.table[run.table["split"] == board.on]
     judged = judged.assign(error=judged["predicted"] - judged["value"])
     about = f"{len(judged):,} {board.on} nodes"
     worst = judged.sort_values("error", key=abs, ascending=False, kind="stable")
-    rmse, curves = board.score(board.ours, "rmse"), None
-    history = run.history[run.history["seed"] == selected]
-    if len(history) > 1:  # else all is learned in one step
-        best_epoch = metrics["best_epoch"][metrics["seeds"].index(selected)]
-        terms = metrics["split"]["train"] if run.settings.train.loss == "sum" else 1
-        curves = figures.loss_figure(history, best_epoch, terms).html(f"loss per epoch of seed {selected}")
     scatter = figures.scatter_figure(judged, metrics["target"])
     return {
+        "classes": None,
         "headline": headline(metrics, board),
         "steps": next_steps_for_numbers(metrics, board, judged),
         "target": metrics["target"],
@@ -151,41 +151,38 @@ def _number_values(run: ShownRun, board: Board) -> dict[str, Any]:
         "errors": figures.error_figure(judged, metrics).html(f"predicted minus true value of {about}"),
         "largest": worst.head(SHOWN_ROWS).to_dict("records"),
         "maps": figures.number_maps(run, judged),
-        "curves": curves,
     }
 
 
-def _level_rows(hierarchy: Hierarchy | None) -> dict[str, Any] | None:
+def _level_rows(hierarchy: Hierarchy) -> dict[str, Any]:
     """Return nodes, edges and receptive field of each level with their plots."""
-    if hierarchy is None:
-        return None
     nodes, edges = hierarchy.sizes()
     fields = 100 * receptive_field_sizes(hierarchy) / nodes[0]
-    size = PlotColumn(axes.span([*nodes, *edges], zero=True, room=0.02))
-    reach = PlotColumn(axes.powers([*fields.min(axis=1), 100.0], room=0.03))
+    size, reach = (
+        axes.span([*nodes, *edges], zero=True, room=0.02),
+        axes.powers([*fields.min(axis=1), 100.0], room=0.03),
+    )
     rows = []
     for n, m, field in zip(nodes, edges, fields, strict=True):
         low, median, high = np.quantile(field, [0.05, 0.5, 0.95])
         shown = [f"{share:.0f}" if share >= 10 else f"{share:.2g}" for share in (low, median, high)]
-        spread = f"median {shown[1]} %, middle 90 %: {shown[0]} to {shown[2]} %"
-        sizes = size.cell(size.bar(m, EDGE, f"{m:,} edges"), size.mark(n, FIRST, "dot", 6, f"{n:,} nodes"))
-        drawn = reach.interval(low, high, FIRST, 5), reach.mark(median, INK, "dot", 5, spread)
-        rows.append((n, m, sizes, shown[1], reach.cell(*drawn)))
-    return {"rows": rows, "size_axis": size.head(), "reach_axis": reach.head()}
+        sizes, spread = Cell(size), Cell(reach)
+        sizes.bar((0, m), 0, 12, EDGE, tip=f"{m:,} edges")
+        sizes.dot(n, FIRST, "dot", 6, f"{n:,} nodes")
+        spread.across(low, high, 0, FIRST, 5)
+        spread.dot(median, INK, tip=f"median {shown[1]} %, middle 90 %: {shown[0]} to {shown[2]} %")
+        rows.append((n, m, sizes.html(), shown[1], spread.html()))
+    return {"rows": rows, "size_axis": Cell.head(size), "reach_axis": Cell.head(reach)}
 
 
 def _size_rows(sizes: list[int]) -> list[dict[str, Any]]:
     """Return a row for each size of prediction sets that occurs: name, nodes, share and bar; large sizes together."""
-    rows = {str(size): nodes for size, nodes in enumerate(sizes[:SHOWN_SIZES], start=1)}
-    rows[f"more than {SHOWN_SIZES}"] = sum(sizes[SHOWN_SIZES:])
-    shares = {size: nodes / sum(sizes) for size, nodes in rows.items() if nodes}
-    column = PlotColumn(axes.span([100 * share for share in shares.values()], zero=True, most=100))
-    return [
-        {
-            "size": size,
-            "nodes": rows[size],
-            "share": share,
-            "plot": column.cell(column.bar(100 * share, FIRST, f"{rows[size]:,} nodes")),
-        }
-        for size, share in shares.items()
-    ]
+    counts = {str(size): nodes for size, nodes in enumerate(sizes[:SHOWN_SIZES], start=1)}
+    counts[f"more than {SHOWN_SIZES}"] = sum(sizes[SHOWN_SIZES:])
+    counts, rows = {size: nodes for size, nodes in counts.items() if nodes}, list[dict[str, Any]]()
+    axis = axes.span([100 * nodes / sum(sizes) for nodes in counts.values()], zero=True, most=100)
+    for size, nodes in counts.items():
+        cell = Cell(axis)
+        cell.bar((0, 100 * nodes / sum(sizes)), 0, 12, FIRST, tip=f"{nodes:,} nodes")
+        rows.append({"size": size, "nodes": nodes, "share": nodes / sum(sizes), "plot": cell.html()})
+    return rows

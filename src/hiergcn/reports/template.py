@@ -35,7 +35,6 @@ def rendered(template: str, *, script: Markup | None = None, package: str = "hie
         "breakable": breakable,
         "capital": lambda text: text[:1].upper() + text[1:],
         "signed": signed,
-        "seconds": in_seconds,
     }
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
@@ -45,10 +44,6 @@ def rendered(template: str, *, script: Markup | None = None, package: str = "hie
 
 def in_percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
-
-
-def in_seconds(value: float) -> str:
-    return "< 0.1 s" if value < 0.05 else f"{value:,.1f} s"
 
 
 def mean_and_std(
