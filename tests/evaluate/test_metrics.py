@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn import metrics as sklearn
 
 from hiergcn.datasets.planted import planted_numbers
-from hiergcn.evaluate.calibration import Temperature, describe_intervals, reliability
+from hiergcn.evaluate.calibration import Temperature, describe_promise, reliability
 from hiergcn.evaluate.metrics import (
     METRICS,
     Answers,
@@ -135,7 +135,7 @@ def test_intervals_of_too_few_nodes_have_no_ends() -> None:
     answers, metrics = evaluate(NUMBERS, NUMBER_SPLIT, outputs, 0.9)
     saved = metrics["prediction_intervals"]
     assert (saved["half_width"], saved["calibration_nodes"], saved["measured_coverage"]) == (None, 5, 1.0)
-    assert "need at least 9 values that neither train nor validate" in describe_intervals(saved)
+    assert "need at least 9 values that neither train nor validate" in describe_promise(saved)
     assert np.isnan(answers.columns(outputs)["lower"]).all()
     assert Answers.from_metrics(answers.target, metrics) == answers
     _, worked = evaluate(NUMBERS, NUMBER_SPLIT, outputs + np.arange(50.0)[:, None], 0.5)

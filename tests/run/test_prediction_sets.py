@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
-from hiergcn.evaluate.calibration import SEPARATOR, describe_sets
+from hiergcn.evaluate.calibration import SEPARATOR, describe_promise
 from hiergcn.graph import Split
 from hiergcn.run.fit import fit
 from hiergcn.run.predict import explain, predictions_again, predictions_on
@@ -41,7 +41,7 @@ def test_coverage_is_kept_on_test_nodes(result: Run) -> None:
 def test_a_run_folder_keeps_the_sets(result: Run, graph: Graph, tmp_path: Path) -> None:
     result.from_source({"python": "NodeClassifier()"}).write(tmp_path / "run")
     page = Run.load(tmp_path / "run").write_page().read_text(encoding="utf-8")
-    assert describe_sets(result.metrics()["prediction_sets"]) in page
+    assert describe_promise(result.metrics()["prediction_sets"]) in page
     run = Run.load(tmp_path / "run")
     before = result.predictions()["set"].to_list()
     assert run.table["set"].to_list() == before
@@ -57,7 +57,7 @@ def test_too_few_labels_give_every_class_and_a_sentence(graph: Graph) -> None:
     assert np.array_equal(result.split.train, split.train)
     assert result.metrics()["prediction_sets"]["sizes"] == [0, 0, 0, 600]
     assert all(set(one.split(SEPARATOR)) == set(graph.class_names) for one in result.predictions()["set"])
-    said = describe_sets(result.metrics()["prediction_sets"])
+    said = describe_promise(result.metrics()["prediction_sets"])
     assert "need at least 9 labels" in said
     assert "every set holds every class" in said
 

@@ -61,10 +61,7 @@ class GraphFacts:
         return Choice("scaling", *scaling_for(self.graph))
 
     def levels(self) -> list[Choice]:
-        """Return as many levels as leave the coarsest one enough nodes; nothing if the user gives their number.
-
-        The graph is coarsened for that.
-        """
+        """Return as many levels as leave the coarsest one enough nodes; nothing if the user gives their number."""
         if "levels" in self.changes:
             return []
         profile, large = self.profile, self.profile.large_diameter
@@ -113,19 +110,26 @@ def choose_settings(
     adapted = [facts.scaling] if rules is None else rules(facts)
     choices = tuple(choice for choice in adapted if choice.setting not in changes)
     settings = base.override({choice.setting: choice.value for choice in choices})
-    advice = () if "class_weight" in changes else _advice(graph, split)
+    count = np.bincount(graph.strata[split.train])
+    ratio = count.max() / count[count > 0].min()
+    advice: tuple[str, ...] = ()
+    if ratio >= IMBALANCE and "class_weight" not in changes:
+        what = f"The largest class has {ratio:.0f} times the training labels of the smallest."
+        advice = (f"{what} class_weight=balanced gives rare classes the same weight.",)
     return ChosenSettings(replace(settings, preset=PRESET), choices, advice)
 
 
 def for_hgcn(facts: GraphFacts) -> list[Choice]:
     """Return settings of H-GCN; on graphs of large diameter, those of its recipe `long-range`."""
-    levels = facts.levels()
+    levels, graph, train = facts.levels(), facts.graph, facts.split.train
     if facts.profile.large_diameter:
         values = settings_for("hgcn", LONG_RANGE).values() | {"dropout": 0.0}
         long_range = [Choice(setting, values[setting], reason) for setting, reason in _FOR_LONG_RANGE.items()]
         return [*levels, facts.scaling, *long_range]
-    hidden, dropout, rate = _hidden(facts.graph), _dropout(facts), _learning_rate(facts.scaling)
-    return [*levels, facts.scaling, hidden, dropout, rate, *_FOR_HGCN]
+    per_class = train.size / np.unique(graph.strata[train]).size
+    rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
+    dropout = Choice("dropout", rate, f"there are {per_class:.0f} training labels per class")
+    return [*levels, facts.scaling, _hidden(graph), dropout, _learning_rate(facts.scaling), *_FOR_HGCN]
 
 
 def for_hgcn_plus(facts: GraphFacts) -> list[Choice]:
@@ -152,10 +156,10 @@ def for_hgcn_plus(facts: GraphFacts) -> list[Choice]:
 
 def for_gcn(facts: GraphFacts) -> list[Choice]:
     """Return settings of GCN, with biases if neighbours differ in class."""
-    homophily = facts.profile.adjusted_homophily
-    differ = homophily is not None and homophily < WEAK_HOMOPHILY
-    bias = [Choice("bias", True, "neighbours tend to differ in class")] if differ else []
-    return [facts.scaling, _hidden(facts.graph), _learning_rate(facts.scaling), *bias]
+    homophily, choices = facts.profile.adjusted_homophily, [*for_mlp(facts), _learning_rate(facts.scaling)]
+    if homophily is not None and homophily < WEAK_HOMOPHILY:
+        choices.append(Choice("bias", True, "neighbours tend to differ in class"))
+    return choices
 
 
 def for_mlp(facts: GraphFacts) -> list[Choice]:
@@ -214,19 +218,3 @@ def _hidden(graph: Graph) -> Choice:
     if graph.n_nodes < SMALL:
         return Choice("hidden", 32, f"the graph has fewer than {SMALL} nodes")
     return Choice("hidden", 64, f"the graph has {SMALL} nodes or more")
-
-
-def _dropout(facts: GraphFacts) -> Choice:
-    graph, split = facts.graph, facts.split
-    per_class = split.train.size / np.unique(graph.strata[split.train]).size
-    rate = 0.6 if per_class <= FEW_LABELS else 0.5 if per_class <= MANY_LABELS else 0.3
-    return Choice("dropout", rate, f"there are {per_class:.0f} training labels per class")
-
-
-def _advice(graph: Graph, split: Split) -> tuple[str, ...]:
-    count = np.bincount(graph.strata[split.train])
-    count = count[count > 0]
-    if count.max() < IMBALANCE * count.min():
-        return ()
-    what = f"The largest class has {count.max() / count.min():.0f} times the training labels of the smallest."
-    return (f"{what} class_weight=balanced gives rare classes the same weight.",)

@@ -59,22 +59,6 @@ class Estimate:
     """Whether that graph was a smaller one of the same density, and its time was multiplied."""
 
 
-class Clock:
-    """A callback that notes the time of every reported epoch."""
-
-    def __init__(self) -> None:
-        self.ticks: list[tuple[int, float]] = []
-
-    def __call__(self, event: FitEvent) -> None:
-        if isinstance(event, EpochDone):
-            self.ticks.append((event.epoch, time.perf_counter()))
-
-    @property
-    def epoch(self) -> float:
-        """Median seconds per epoch; epochs up to the first report are warm-up."""
-        return statistics.median((then - now) / (later - epoch) for (epoch, now), (later, then) in pairwise(self.ticks))
-
-
 def estimate_fit(graph: Graph, split: Split) -> Estimate:
     """Train a few epochs on the graph, or on a smaller one of the same density and width if it is large.
 
@@ -87,17 +71,21 @@ def estimate_fit(graph: Graph, split: Split) -> Estimate:
     nodes = min(graph.n_nodes, TRIAL_NODES, max(TRIAL_ENTRIES // width, 200))
     epochs = TRIAL_REPORTS * REPORT_EVERY if trainer.device.type == "cuda" else TRIAL_EPOCHS
     short = replace(settings, train=replace(settings.train, epochs=epochs, patience=None))
-    clock = Clock()
+    ticks: list[tuple[int, float]] = []  # epochs that were reported, and when
+
+    def note(event: FitEvent) -> None:
+        if isinstance(event, EpochDone):
+            ticks.append((event.epoch, time.perf_counter()))
+
+    trial, ratio = graph, 1.0
     if nodes < graph.n_nodes:
         degree = min(graph.adjacency.nnz / graph.n_nodes, nodes - 1)
         trial = planted_graph(nodes, classes=max(graph.n_classes, 2), degree=degree, features=width)
-        small = Trainer(trial)
-        train_seeds(small, [Split.by_id(trial.strata, trial.ids, 0.2, 0.2, 0)], short, [0], clock)
         ratio = (graph.n_nodes + graph.adjacency.nnz) / (trial.n_nodes + trial.adjacency.nnz)
-        seconds = ratio * (small.coarsen_seconds + clock.epoch * settings.train.epochs)
-    else:
-        train_seeds(trainer, [split], short, [0], clock)
-        seconds = trainer.coarsen_seconds + clock.epoch * settings.train.epochs
+        trainer, split = Trainer(trial), Split.by_id(trial.strata, trial.ids, 0.2, 0.2, 0)
+    train_seeds(trainer, [split], short, [0], note)
+    each = [(then - now) / (later - epoch) for (epoch, now), (later, then) in pairwise(ticks)]  # less the first report
+    seconds = ratio * (trainer.coarsen_seconds + statistics.median(each) * settings.train.epochs)
     memory = held_memory() + plan_memory(graph, settings).total  # the process holds the graph already
     return Estimate(seconds, memory, settings.train.epochs, nodes, scaled=nodes < graph.n_nodes)
 
@@ -124,8 +112,8 @@ class Evidence:
 
     def sentence(self) -> str:
         """Describe the accuracy of features and edges in a sentence."""
-        told = (("features", self.features), ("edges", self.edges))
-        parts = [f"{name} alone give {100 * accuracy:.0f} %" for name, accuracy in told if accuracy is not None]
+        alone = (("features", self.features), ("edges", self.edges))
+        parts = [f"{name} alone give {100 * accuracy:.0f} %" for name, accuracy in alone if accuracy is not None]
         given = f"Of {self.labels:,} training labels, held out in turn"
         return f"{given}, {' and '.join(parts)}; always naming the largest class gives {100 * self.largest:.0f} %."
 
@@ -169,5 +157,5 @@ def _accuracy_of_features(graph: Graph, nodes: NDArray[np.int64]) -> float | Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # near enough for an estimate
         warnings.simplefilter("ignore", UserWarning)  # a class may have lost labels to the limit on rows
-        found = cross_val_predict(model, X, labels, cv=StratifiedKFold(FOLDS, shuffle=True, random_state=0))
-    return float((found == labels).mean())
+        predicted = cross_val_predict(model, X, labels, cv=StratifiedKFold(FOLDS, shuffle=True, random_state=0))
+    return float((predicted == labels).mean())

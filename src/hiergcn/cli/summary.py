@@ -7,7 +7,7 @@ from rich.console import Console
 
 from hiergcn.choose.search import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
-from hiergcn.evaluate.calibration import describe_calibration, describe_intervals, describe_sets
+from hiergcn.evaluate.calibration import describe_calibration, describe_promise
 from hiergcn.evaluate.metrics import METRICS, Metric, Summary
 from hiergcn.reports.headline import doubt_caution, headline
 from hiergcn.reports.leaderboard import Board, Row, board_of
@@ -93,7 +93,7 @@ def _print_classes(out: Console, run: Run, board: Board, how: str, chosen: str) 
     _print_methods(out, run, board)
     out.print(describe_calibration(metrics["calibration"]))
     if (sets := metrics["prediction_sets"]) is not None:
-        out.print(describe_sets(sets), style="yellow" if sets["threshold"] is None else None)
+        out.print(describe_promise(sets), style="yellow" if sets["threshold"] is None else None)
     if run.doubtful is not None and len(run.doubtful):
         number, (dropped, caution) = len(run.doubtful), doubt_caution(run)
         left_out = f"; {dropped:,} of them did not train" if dropped else ""
@@ -119,7 +119,7 @@ def _print_numbers(out: Console, run: Run, board: Board, how: str, chosen: str) 
     out.print()
     _print_methods(out, run, board)
     if (intervals := run.scores["prediction_intervals"]) is not None:
-        out.print(describe_intervals(intervals), style="yellow" if intervals["half_width"] is None else None)
+        out.print(describe_promise(intervals), style="yellow" if intervals["half_width"] is None else None)
 
 
 def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked: int) -> None:

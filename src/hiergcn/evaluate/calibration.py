@@ -6,41 +6,29 @@ Temperature scaling (Guo et al., On Calibration of Modern Neural Networks, ICML 
     - \frac{50}{m} \sum_v \sum_k p_{vk} \log q_{vk},
 
 summed over the m validation nodes v of class y. It changes no predicted class. The second sum is a prior worth 50
-nodes whose labels are distributed as the network's probabilities p claim, so it is smallest at T = 1. It does not
-depend on the number of classes, and a few validation nodes without a mistake do not make the next node certain.
+nodes whose labels are distributed as the network's probabilities p claim, so it is smallest at T = 1: a few validation
+nodes without a mistake do not make the next node certain, however many classes there are. T is used only if it helps on
+nodes that it was not fitted to. Each validation node is scored with the T of all others: the mean log loss has to fall
+by more than twice its standard error, and the calibration error must not rise.
 
-T is used only if it helps on nodes that it was not fitted to. Each validation node is scored with the T of all others.
-The mean log loss has to fall by more than twice its standard error, and the calibration error must not rise.
-
-The expected calibration error is the mean distance between confidence and accuracy over 15 bins of equal width,
-weighted by their numbers of nodes.
-
-`combination_weights` are those of the mean of several models' probabilities or numbers, from their validation nodes
-alone.
-
-With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) decides: add the model that lowers
-the squared error of the mean most, a model perhaps more than once. Of classes, that is the Brier score: unlike the log
-loss it is bounded, so a model is not left out for being sure of a few nodes that it gets wrong. With few nodes, that
-would follow chance. Then every model that may well be the best is in the mean, weighted by how plausible that is: the
-mean loses less than any one pick.
+With many validation nodes, greedy ensemble selection (Caruana et al., ICML 2004) weighs the models: add the one that
+lowers the squared error of the mean most, a model perhaps more than once. Of classes, that is the Brier score: unlike
+the log loss it is bounded, so a model is not left out for being sure of a few nodes that it gets wrong. With few nodes,
+that would follow chance. Then every model that may well be the best is in the mean, weighted by how plausible that is.
 
 Split conformal prediction gives sets of classes, or intervals of numbers, that hold the truth with a chosen
-probability.
-
-Nodes that neither trained nor selected the model calibrate it: each has a score that is larger the less the model
-expected its truth. The threshold q is the :math:`\lceil (m + 1) \cdot coverage \rceil`-th smallest of the m scores.
-A value of another node belongs to its set or interval if its score is at most q. If the calibrating nodes and the other
-nodes are exchangeable, the truth belongs to it with probability `coverage` or a little more.
-
-Sets of classes use adaptive scores (Romano, Sesia & Candès, NeurIPS 2020) without the class's own probability: the sum
-of the probabilities of all classes that are more likely. The most likely class has score 0, so no set is empty and
-nothing is drawn at random. Coverage exceeds what was asked for only if the most likely class alone is right more often.
+probability. Nodes that neither trained nor selected the model calibrate it: each has a score that is larger the less
+the model expected its truth. A value of another node belongs to its set or interval if its score is at most the
+:math:`\lceil (m + 1) \cdot coverage \rceil`-th smallest of the m scores. If the calibrating nodes and the other nodes
+are exchangeable, the truth belongs to it with probability `coverage` or a little more. Sets of classes use adaptive
+scores (Romano, Sesia & Candès, NeurIPS 2020) without the class's own probability: the sum of the probabilities of all
+classes that are more likely. The most likely class has score 0, so no set is empty and nothing is drawn at random.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,24 +90,23 @@ def fit_temperature(probabilities: NDArray[np.floating], labels: NDArray[np.inte
 def describe_calibration(calibration: Mapping[str, Any]) -> str:
     """Describe the calibration and its effect in one sentence, from `calibration` in `metrics.json`."""
     before, after = (f"{100 * calibration[f'ece_{when}']:.1f} %" for when in ("before", "after"))
-    error = f"the expected calibration error (ECE) on {calibration['on']} nodes"
     nodes = sum(calibration.get("reliability", {}).get("before", {}).get("nodes", [FEWEST]))
     if calibration["temperature"] == 1:
-        why = f", because {note}" if (note := calibration.get("note")) else ""
-        return f"Confidence is not calibrated{why}{f'; {error} is {before}' if nodes >= FEWEST else ''}."
-    if before == after:
-        change = f"stays at {before}"
-    elif calibration["ece_after"] < calibration["ece_before"]:
-        change = f"falls from {before} to {after}"
+        change = f"is {before}"
+        what = f"not calibrated{f', because {note}' if (note := calibration.get('note')) else ''}"
     else:
-        change = f"rises from {before} to {after}, so it did not help there"
-    done = f"Confidence is calibrated with temperature {calibration['temperature']:.2f}, fitted on validation nodes"
-    return f"{done}{f'; {error} {change}' if nodes >= FEWEST else ''}."
+        fell = calibration["ece_after"] < calibration["ece_before"]
+        change = (
+            f"{'falls' if fell else 'rises'} from {before} to {after}{'' if fell else ', so it did not help there'}"
+        )
+        change = f"stays at {before}" if before == after else change
+        what = f"calibrated with temperature {calibration['temperature']:.2f}, fitted on validation nodes"
+    error = f"; the expected calibration error (ECE) on {calibration['on']} nodes {change}" if nodes >= FEWEST else ""
+    return f"Confidence is {what}{error}."
 
 
-@dataclass(frozen=True, eq=False)
-class Reliability:
-    """Confidence and accuracy of each bin that has nodes."""
+class Reliability(NamedTuple):
+    """Confidence and accuracy of each of 15 bins of equal width that has nodes."""
 
     nodes: NDArray[np.int64]
     confidence: NDArray[np.float64]
@@ -128,27 +115,23 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The expected calibration error."""
+        """The expected calibration error: the mean distance of confidence and accuracy over the nodes."""
         gap = np.abs(self.confidence - self.accuracy)
         return float((self.nodes * gap).sum() / max(int(self.nodes.sum()), 1))
 
     def to_dict(self) -> dict[str, list[float]]:
-        return {name: getattr(self, name).tolist() for name in ("nodes", "confidence", "accuracy")}
+        return {name: values.tolist() for name, values in self._asdict().items()}
 
 
 def reliability(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Reliability:
     """Return the reliability of the predicted class of each node, in bins (0, 1/15], (1/15, 2/15], ..."""
     confidence = probabilities.max(axis=1).astype(np.float64)
-    right = probabilities.argmax(axis=1) == labels
+    right = (probabilities.argmax(axis=1) == labels).astype(np.float64)
     bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
     nodes = np.bincount(bins, minlength=BINS)
     filled = nodes > 0
-
-    def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.bincount(bins, values, minlength=BINS)[filled] / nodes[filled]
-        return found
-
-    return Reliability(nodes[filled], mean(confidence), mean(right.astype(np.float64)))
+    means = [np.bincount(bins, values, minlength=BINS)[filled] / nodes[filled] for values in (confidence, right)]
+    return Reliability(nodes[filled], *means)
 
 
 def _logits(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -175,7 +158,7 @@ def combination_weights(outputs: Sequence[NDArray[np.floating]], labels: NDArray
         outputs: of each model at the validation nodes: probabilities, (v, classes), or numbers, (v, 1).
         labels: classes or numbers of the validation nodes, (v,).
     """
-    each = np.stack([np.asarray(one, dtype=np.float64) for one in outputs])  # (models, v, classes)
+    each = np.stack([np.asarray(model, dtype=np.float64) for model in outputs])  # (models, v, classes)
     return greedy_weights(each, labels) if len(labels) >= ENOUGH else plausible_weights(each, labels)
 
 
@@ -196,8 +179,8 @@ def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
         counts = counts + np.eye(len(each))[added]
         if losses[added] < best_loss:
             best, best_loss = counts, losses[added]
-    weights: Floats = best / best.sum()
-    return weights
+    best /= best.sum()
+    return best
 
 
 def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
@@ -216,8 +199,8 @@ def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
     z = np.divide(mean, error, out=always, where=error > 0)
     weights: Floats = np.exp(-0.5 * z**2)
     weights[weights < _LEAST_SHARE * weights.max()] = 0.0
-    shares: Floats = weights / weights.sum()
-    return shares
+    weights /= weights.sum()
+    return weights
 
 
 def node_scores(each: Floats, labels: NDArray[Any]) -> Floats:
@@ -249,13 +232,6 @@ def fewest_nodes(coverage: float) -> int:
     return math.ceil(coverage / (1.0 - coverage) - 1e-9)
 
 
-def conformal_threshold(scores: NDArray[np.floating], coverage: float) -> float:
-    """Return the threshold of the calibrating nodes' scores, (m,); infinity if they are fewer than `fewest_nodes`."""
-    check_coverage(coverage)
-    rank = math.ceil((len(scores) + 1) * coverage - 1e-9)
-    return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else math.inf
-
-
 def adaptive_scores(probabilities: NDArray[np.floating]) -> Floats:
     """Return the score of each class at each node, (n, classes): the probability of all more likely classes."""
     p = probabilities.astype(np.float64)
@@ -282,6 +258,13 @@ class _Promise:
     bound_name: ClassVar[str]
     """Name of the bound in `metrics.json`."""
 
+    @classmethod
+    def from_scores(cls, scores: NDArray[np.floating], coverage: float) -> Self:
+        """Return what the scores of the calibrating nodes, (m,), give."""
+        check_coverage(coverage)
+        rank = math.ceil((len(scores) + 1) * coverage - 1e-9)
+        return cls(coverage, float(np.sort(scores)[rank - 1]) if rank <= len(scores) else math.inf, len(scores))
+
     def to_dict(self) -> dict[str, Any]:
         bound = self.bound if math.isfinite(self.bound) else None  # JSON has no infinity
         return {"coverage": self.coverage, self.bound_name: bound, "calibration_nodes": self.nodes}
@@ -294,7 +277,6 @@ class _Promise:
         return cls(saved["coverage"], math.inf if bound is None else float(bound), saved["calibration_nodes"])
 
 
-@dataclass(frozen=True)
 class PredictionIntervals(_Promise):
     """What turns numbers into intervals. The score is the distance from the predicted number: half an interval."""
 
@@ -303,14 +285,13 @@ class PredictionIntervals(_Promise):
     @classmethod
     def calibrated(cls, predicted: Floats, truth: Floats, coverage: float) -> Self:
         """Return the intervals that the calibrating nodes give: predicted and true numbers, (m,) each."""
-        return cls(coverage, conformal_threshold(np.abs(truth - predicted), coverage), len(truth))
+        return cls.from_scores(np.abs(truth - predicted), coverage)
 
     def ends(self, predicted: Floats) -> tuple[Floats, Floats]:
         """Return the lower and the upper end for each node, (n,)."""
         return predicted - self.bound, predicted + self.bound
 
 
-@dataclass(frozen=True)
 class PredictionSets(_Promise):
     """What turns probabilities into sets of classes. With an infinite bound, every class is in."""
 
@@ -319,8 +300,7 @@ class PredictionSets(_Promise):
     @classmethod
     def calibrated(cls, probabilities: NDArray[np.floating], labels: NDArray[np.integer], coverage: float) -> Self:
         """Return the sets that the calibrating nodes give: probabilities (m, classes), labels (m,)."""
-        scores = adaptive_scores(probabilities)[np.arange(len(labels)), labels]
-        return cls(coverage, conformal_threshold(scores, coverage), len(labels))
+        return cls.from_scores(adaptive_scores(probabilities)[np.arange(len(labels)), labels], coverage)
 
     def members(self, probabilities: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Return whether each class is in the set of each node, (n, classes); the most likely one always is."""
@@ -329,39 +309,25 @@ class PredictionSets(_Promise):
 
     def names(self, probabilities: NDArray[np.floating], class_names: Sequence[str]) -> NDArray[Any]:
         """Return the classes of each node's set in one text, the most likely first, (n,)."""
-        order = np.argsort(-probabilities, axis=1, kind="stable")
-        size = self.members(probabilities).sum(axis=1)
-        return np.array(
-            [SEPARATOR.join(class_names[k] for k in row[:count]) for row, count in zip(order, size, strict=True)],
-            dtype=object,
-        )
+        rows = zip(np.argsort(-probabilities, axis=1, kind="stable"), self.members(probabilities), strict=True)
+        return np.array([SEPARATOR.join(class_names[k] for k in row[: held.sum()]) for row, held in rows], dtype=object)
 
 
-def describe_sets(sets: Mapping[str, Any]) -> str:
-    """Describe nominal and measured coverage of the sets, from `prediction_sets` in `metrics.json`."""
-    asked, nodes = f"{100 * sets['coverage']:g} %", sets["calibration_nodes"]
-    if sets["threshold"] is None:
-        needed = fewest_nodes(sets["coverage"])
+def describe_promise(promise: Mapping[str, Any]) -> str:
+    """Describe nominal and measured coverage of `prediction_sets` or `prediction_intervals` in `metrics.json`."""
+    is_sets = PredictionSets.bound_name in promise
+    kind, labels, truth = ("sets", "labels", "class") if is_sets else ("intervals", "values", "value")
+    asked = f"{'Prediction sets' if is_sets else 'Intervals'} of {100 * promise['coverage']:g} %"
+    bound = promise["threshold" if is_sets else "half_width"]
+    if bound is None:
         return (
-            f"Prediction sets of {asked} need at least {needed} labels that neither train nor validate, and there are "
-            f"too few labels for that: every set holds every class."
+            f"{asked} need at least {fewest_nodes(promise['coverage'])} {labels} that neither train nor validate, and "
+            f"there are too few {labels} for that: {'every set holds every class' if is_sets else 'they have no ends'}."
         )
-    said = f"Prediction sets of {asked} hold {sets['mean_size']:.2f} classes on average, calibrated on {nodes:,} nodes"
-    if sets["measured_coverage"] is None:
+    held = (
+        f"hold {promise['mean_size']:.2f} classes on average" if is_sets else f"are the predicted value ± {bound:.3g}"
+    )
+    said = f"{asked} {held}, calibrated on {promise['calibration_nodes']:,} nodes"
+    if promise["measured_coverage"] is None:
         return f"{said}; there are no test nodes to measure their coverage on."
-    return f"{said}; {100 * sets['measured_coverage']:.1f} % of the sets of test nodes hold the true class."
-
-
-def describe_intervals(intervals: Mapping[str, Any]) -> str:
-    """Describe nominal and measured coverage of the intervals, from `prediction_intervals` in `metrics.json`."""
-    asked, half = f"{100 * intervals['coverage']:g} %", intervals["half_width"]
-    if half is None:
-        return (
-            f"Intervals of {asked} need at least {fewest_nodes(intervals['coverage'])} values that neither train nor "
-            f"validate, and there are too few values for that: they have no ends."
-        )
-    nodes = f"{intervals['calibration_nodes']:,} nodes"
-    said = f"Intervals of {asked} are the predicted value ± {half:.3g}, calibrated on {nodes}"
-    if intervals["measured_coverage"] is None:
-        return f"{said}; there are no test nodes to measure their coverage on."
-    return f"{said}; {100 * intervals['measured_coverage']:.1f} % of the intervals of test nodes hold the true value."
+    return f"{said}; {100 * promise['measured_coverage']:.1f} % of the {kind} of test nodes hold the true {truth}."

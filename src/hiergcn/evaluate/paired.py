@@ -45,14 +45,14 @@ class PairedDifference:
 
 def compare_all(scores: Mapping[str, Scores], against: str) -> tuple[PairedDifference, ...]:
     """Compare every other model with one, with Holm's correction over all comparisons."""
-    found = [paired_difference(name, scores[name], against, scores[against]) for name in scores if name != against]
-    return tuple(holm_corrected(found))
+    others = [name for name in scores if name != against]
+    return tuple(holm_corrected([paired_difference(name, scores[name], against, scores[against]) for name in others]))
 
 
-def holm_corrected(found: Sequence[PairedDifference]) -> list[PairedDifference]:
+def holm_corrected(differences: Sequence[PairedDifference]) -> list[PairedDifference]:
     """Return the differences with their p-values after Holm's correction over all that have one."""
-    adjusted = iter(holm([one.p for one in found if one.p is not None]))
-    return [one if one.p is None else replace(one, p_holm=next(adjusted)) for one in found]
+    adjusted = iter(holm([each.p for each in differences if each.p is not None]))
+    return [each if each.p is None else replace(each, p_holm=next(adjusted)) for each in differences]
 
 
 def paired_difference(model: str, ours: Scores, against: str, theirs: Scores) -> PairedDifference:
@@ -71,16 +71,14 @@ def unit_differences(ours: Scores, theirs: Scores) -> tuple[NDArray[np.float64],
     by_split: dict[int, list[float]] = {}
     left_out = 0
     for key in sorted(ours.keys() | theirs.keys()):
-        one, other = ours.get(key), theirs.get(key)
-        if one is None or other is None:
+        our, their = ours.get(key), theirs.get(key)
+        if our is None or their is None:
             left_out += 1
         else:
-            by_split.setdefault(key[0], []).append(one - other)
-    if len({split for split, _ in ours.keys() | theirs.keys()}) == 1:
-        units = [difference for differences in by_split.values() for difference in differences]
-    else:
-        units = [float(np.mean(differences)) for differences in by_split.values()]
-    return np.array(units, dtype=np.float64), left_out
+            by_split.setdefault(key[0], []).append(our - their)
+    splits = {split for split, _ in ours.keys() | theirs.keys()}
+    units = by_split.values() if len(splits) > 1 else ([each] for pairs in by_split.values() for each in pairs)
+    return np.array([float(np.mean(pairs)) for pairs in units], dtype=np.float64), left_out
 
 
 def signed_rank_p(differences: ArrayLike) -> float:
@@ -110,7 +108,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values after Holm's step-down correction: the smallest times m, the next times m - 1, and so on."""
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
     adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1.0)
     return [float(value) for value in adjusted]

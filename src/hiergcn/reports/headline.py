@@ -8,7 +8,7 @@ import pandas as pd
 
 from hiergcn.advise.doubtful import caution
 from hiergcn.datasets.dataset_info import dataset_info
-from hiergcn.evaluate.calibration import describe_intervals
+from hiergcn.evaluate.calibration import describe_promise
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.reports.classes import Classes
 from hiergcn.reports.leaderboard import Board, ShownRun
@@ -63,7 +63,7 @@ def headline(metrics: Mapping[str, Any], board: Board, classes: Classes | None =
         errors = ", ".join(f"{title} {value}" for title, value in further)
         sentences = [f"{scored} {errors[:1].upper()}{errors[1:]}.", metrics["verdict"], board.comparison()]
         if metrics["prediction_intervals"]:
-            sentences.append(describe_intervals(metrics["prediction_intervals"]))
+            sentences.append(describe_promise(metrics["prediction_intervals"]))
         said = tuple(filter(None, sentences))
         return Headline(title, f"hiergcn · {about} · {metrics['target']}", f"R² {r2}", said, warnings)
     judged, claim, test = board.nodes >= ENOUGH_TO_JUDGE, metrics["claim"], metrics["test_accuracy"]

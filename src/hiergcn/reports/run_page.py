@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
-from hiergcn.evaluate.calibration import describe_calibration, describe_sets
+from hiergcn.evaluate.calibration import describe_calibration, describe_promise
 from hiergcn.evaluate.metrics import result_key
 from hiergcn.fragments import duration
 from hiergcn.reports import axes, figures
@@ -113,7 +113,7 @@ def _class_values(
         "calibration": describe_calibration(calibration),
         "reliability": reliability,
         "class_map": class_map,
-        "sets": describe_sets(sets) if sets else None,
+        "sets": describe_promise(sets) if sets else None,
         "set_sizes": _size_rows(sets["sizes"]) if sets else (),
         **{
             name: [] if advice is None else advice.head(SHOWN_ROWS).astype(str).to_dict("records")

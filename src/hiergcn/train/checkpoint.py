@@ -46,10 +46,10 @@ class Checkpoint:
         if not file.exists():
             with written_whole(file) as part:
                 part.write_text(json.dumps(run) + "\n", encoding="utf-8")
-        found = json.loads(file.read_text(encoding="utf-8"))
-        other = [name for name in run if found.get(name) != run[name]]
-        if other:
-            raise InputError(f"{folder} is of a run with another {other[0]}; go on as it began, or remove the folder.")
+        saved = json.loads(file.read_text(encoding="utf-8"))
+        for name in run:
+            if saved.get(name) != run[name]:
+                raise InputError(f"{folder} is of a run with another {name}; go on as it began, or remove the folder.")
 
     def remove_if_empty(self) -> None:
         """Remove the folder if no seed has written to it."""
@@ -72,11 +72,11 @@ class Checkpoint:
         """Write numbers and tensors under a name. Training goes on if the disk is full, as there may be room later."""
         if Ranks.current().rank > 0:
             return
-        own = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
-        own[_ABOUT] = torch.frombuffer(bytearray(json.dumps(about).encode()), dtype=torch.uint8)
+        copies = {key: value.detach().cpu().contiguous().clone() for key, value in tensors.items()}
+        copies[_ABOUT] = torch.frombuffer(bytearray(json.dumps(about).encode()), dtype=torch.uint8)
         try:
             with written_whole(self._path(name)) as part:
-                part.write_bytes(save(own))
+                part.write_bytes(save(copies))
         except UnwritableError:
             self.is_whole = False
 
@@ -100,11 +100,12 @@ class SeedCheckpoint:
 
     def read(self) -> tuple[int, dict[str, Tensor]] | None:
         """Return the last epoch that is done and its state."""
-        found = self.checkpoint.read(self.name)
-        if found is None:
+        saved = self.checkpoint.read(self.name)
+        if saved is None:
             return None
-        self.earlier = float(found[0]["seconds"])
-        return int(found[0]["epoch"]), found[1]
+        about, state = saved
+        self.earlier = float(about["seconds"])
+        return int(about["epoch"]), state
 
     @property
     def is_due(self) -> bool:
@@ -119,8 +120,8 @@ class SeedCheckpoint:
 
 def digest(*parts: Any) -> str:
     """Return a digest of arrays, and of what JSON can hold."""
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for part in parts:
-        whole = isinstance(part, np.ndarray)
-        found.update(np.ascontiguousarray(part).tobytes() if whole else json.dumps(part, default=str).encode())
-    return found.hexdigest()[:32]
+        is_array = isinstance(part, np.ndarray)
+        total.update(np.ascontiguousarray(part).tobytes() if is_array else json.dumps(part, default=str).encode())
+    return total.hexdigest()[:32]
