@@ -12,28 +12,22 @@ from hiergcn.errors import InputError
 from hiergcn.files import escaped, unescaped, write_csv, written_whole
 
 
-def test_the_new_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    target = tmp_path / "a.txt"
-    target.write_text("old")
-    with written_whole(target) as part:
-        part.write_text("new")
-        assert target.read_text() == "old"
-    assert target.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def write_half(target: Path) -> None:
     with written_whole(target) as part:
         part.write_text("ne")
         raise RuntimeError("half way")
 
 
-def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
     target.write_text("old")
     with pytest.raises(RuntimeError, match="half way"):
         write_half(target)
     assert target.read_text() == "old"
+    with written_whole(target) as part:
+        part.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
 
 

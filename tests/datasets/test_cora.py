@@ -32,15 +32,6 @@ def test_cora_is_planetoids_cora(published: Path) -> None:
         assert np.array_equal(getattr(ours.split, part), getattr(split, part))
 
 
-def test_the_script_joins_text_files_and_order() -> None:
-    content = b"30\t0\t1\tTheory\n10\t1\t1\tCase_Based\n20\t0\t0\tNeural_Networks\n"
-    arrays = build_cora.cora_arrays(content, b"30\t10\n10\t30\n20\t20\n20\t10\n", np.array([10, 20, 30]))
-    assert arrays["labels"].tolist() == [5, 3, 0]
-    assert arrays["feature_indices"].tolist() == [0, 1, 1]
-    assert arrays["feature_indptr"].tolist() == [0, 2, 2, 3]
-    assert list(zip(arrays["edge_source"].tolist(), arrays["edge_target"].tolist(), strict=True)) == [(0, 1), (0, 2)]
-
-
 def test_the_embedded_file_is_small_and_written_anew_byte_for_byte(tmp_path: Path) -> None:
     embedded = files("hiergcn.datasets").joinpath("cora.npz").read_bytes()
     assert len(embedded) < 250_000

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hiergcn.datasets import folders
-from hiergcn.datasets.folders import FileSet, Progress, Source, cache_folder, find, obtain
+from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
 from hiergcn.errors import InputError
 
 CONTENTS = {"one.bin": b"first", "two.bin": b"second"}
@@ -66,14 +66,6 @@ def test_a_folder_that_lacks_a_file_is_skipped(bare: Path, tmp_path: Path) -> No
     partly = put(tmp_path / "partly", {"one.bin": b"first"})
     cached = put(bare / "toys", CONTENTS)
     assert obtain(toy(), partly) == cached
-
-
-def test_the_cache_follows_the_platforms_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "hiergcn"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / ".cache" / "hiergcn"
 
 
 def test_fetched_once_into_the_cache_with_progress(bare: Path) -> None:

@@ -30,24 +30,15 @@ def test_the_same_arguments_give_the_same_graph_and_another_seed_another() -> No
     assert not np.array_equal(one.labels, three.labels)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("homophily", [0.0, 0.5, 0.9, 1.0])
-def test_homophily(homophily: float) -> None:
-    graph = planted_graph(20_000, classes=4, homophily=homophily, features=0)
+@pytest.mark.parametrize(("n", "homophily"), [(5, 0.5), (20_000, 0.0), (20_000, 0.9), (20_000, 1.0)])
+def test_homophily(n: int, homophily: float) -> None:
+    graph = planted_graph(n, classes=4, homophily=homophily, features=0, degree=min(10, n - 2))
+    assert (graph.n_nodes, graph.n_classes) == (n, 4)
+    if n < 100:
+        return
     # edges between any two nodes join a class with probability 1/4, too
     assert homophily_of(graph) == pytest.approx(homophily + (1 - homophily) / 4, abs=0.02)
     assert graph.features is None
-
-
-def test_edges_become_rarer_with_distance_in_the_tree() -> None:
-    """With one class, two levels and decay 0.5, a third of the edges is drawn anywhere, two thirds in a leaf."""
-    graph = planted_graph(4000, classes=1, depth=2, branching=8, homophily=1, decay=0.5, degree=6, features=0)
-    deep = planted_graph(4000, classes=8, depth=1, homophily=2 / 3, degree=6, features=0)
-    assert homophily_of(deep) == pytest.approx(2 / 3 + 1 / 24, abs=0.02)
-    # the same blocks under another name: the same expected number of triangles
-    triangles = [(g.adjacency @ g.adjacency).multiply(g.adjacency).sum() for g in (graph, deep)]
-    assert triangles[0] == pytest.approx(triangles[1], rel=0.3)
-    flat = planted_graph(4000, classes=1, depth=1, homophily=1, degree=6, features=0)
-    assert (flat.adjacency @ flat.adjacency).multiply(flat.adjacency).sum() < triangles[0] / 3
 
 
 def test_features_lie_around_their_class() -> None:
@@ -59,13 +50,6 @@ def test_features_lie_around_their_class() -> None:
         assert rows.std(axis=0) == pytest.approx(np.full(6, 0.5), rel=0.05)
     centres = np.array([graph.features[graph.labels == label].mean(axis=0) for label in range(3)])
     assert np.abs(centres[0] - centres[1]).max() > 0.2
-
-
-def test_small_graphs() -> None:
-    for n in (4, 5, 17, 50):
-        graph = planted_graph(n, degree=3)
-        assert graph.n_nodes == n
-        assert graph.n_classes == 4
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from hiergcn.datasets import load_dataset
-from hiergcn.datasets.planetoid_files import read_files
-from hiergcn.errors import InputError
 
 
 @pytest.mark.parametrize("name", ["cora", "citeseer", "pubmed", "nell", "amazon-photo", "coauthor-cs"])
@@ -44,24 +42,6 @@ def test_ten_published_splits(published: Path, name: str, sizes: tuple[int, ...]
     assert (first.train.size, first.validation.size, first.test.size) == sizes
 
 
-def test_citeseers_gaps_have_neither_features_nor_label(published: Path) -> None:
-    graph = load_dataset("citeseer", published).graph
-    gaps = np.flatnonzero(graph.truth < 0)
-    assert gaps.size == 15
-    assert sp.issparse(graph.features)
-    assert graph.features[gaps].nnz == 0
-    assert (np.diff(graph.adjacency.indptr)[gaps] > 0).all()
-
-
-def test_rows_of_test_nodes_are_put_where_the_list_says(published: Path) -> None:
-    files = read_files(published / "planetoid", "citeseer")
-    graph = load_dataset("citeseer", published).graph
-    assert sp.issparse(graph.features)
-    last = files.features[[files.features.shape[0] - 1]].toarray()
-    assert (graph.features[[files.test[-1]]].toarray() == last).all()
-    assert files.test[-1] != files.test.max()  # the list is not sorted, so the order matters
-
-
 def test_nell(published: Path) -> None:
     nell = load_dataset("nell", published)
     graph, split = nell.graph, nell.split
@@ -82,17 +62,3 @@ def test_nells_edges_by_multiplicity(published: Path) -> None:
     counted = load_dataset("nell", published, multiplicity=True).graph
     assert counted.n_edges == 125_775
     assert counted.adjacency.sum() / 2 == 266_144  # the edges that the literature counts
-
-
-def test_nell_without_labels_for_validation(published: Path, tmp_path: Path) -> None:
-    for file in (published / "nell").glob("ind.*"):
-        if not file.name.endswith("ally"):
-            (tmp_path / file.name).symlink_to(file)
-    with pytest.raises(InputError, match=r"ind\.nell\.0\.001\.ally .* or recovered_labels\.npz"):
-        load_dataset("nell", tmp_path)
-
-
-def test_npz_split_is_drawn_once_and_for_all(published: Path) -> None:
-    first, second = (load_dataset("amazon-photo", published) for _ in range(2))
-    assert np.array_equal(first.split.train, second.split.train)
-    assert first.split.test.size == 7650 - 160 - 500

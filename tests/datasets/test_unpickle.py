@@ -48,14 +48,10 @@ def test_code_in_a_pickle_does_not_run(tmp_path: Path, protocol: int) -> None:
         assert not trace.exists()
 
 
-def test_attributes_of_admitted_names_are_not_reached(tmp_path: Path) -> None:
-    path = tmp_path / "dotted"
-    path.write_bytes(b"\x80\x04\x8c\x05numpy\x8c\x10ndarray.tofile.x\x93.")
-    with pytest.raises(InputError, match="which the originals do not"):
-        read_pickle(path)
+DOTTED = b"\x80\x04\x8c\x05numpy\x8c\x10ndarray.tofile.x\x93."  # an attribute of what is admitted
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage", pickle.dumps(np.eye(5))[:-20]])
+@pytest.mark.parametrize("content", [b"", b"garbage", pickle.dumps(np.eye(5))[:-20], DOTTED])
 def test_damaged_pickles(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "damaged"
     path.write_bytes(content)

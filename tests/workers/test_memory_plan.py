@@ -72,22 +72,16 @@ IN_FULL = WIDE | {"input_dropout_on": "propagated"}
 def test_plan_counts_what_passes_keep(
     split: Split, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Compare with what autograd saves in passes one after the other, as on a GPU."""
+    """Compare with what autograd saves in passes at once, and one after the other, as on a GPU."""
+    graph = planted_graph(3000, classes=4, degree=10, features=400, seed=0)
+    settings = settings_for("hgcn-plus").override(changes)
+    hierarchy = coarsen(graph.adjacency, settings.model.levels)
+    planned = plan_memory(graph, settings, hierarchy).kept
+    if changes.get("input_dropout_on") == "propagated":
+        assert 0.2 < held_between_passes(graph, split, settings, hierarchy) / planned < 1.4
     monkeypatch.setattr(Spread, "is_large", lambda *_: False)
-    graph = planted_graph(3000, classes=4, degree=10, features=400, seed=0)
-    settings = settings_for("hgcn-plus").override(changes)
-    hierarchy = coarsen(graph.adjacency, settings.model.levels)
     kept = held_between_passes(graph, split, settings, hierarchy)
-    assert 0.7 < plan_memory(graph, settings, hierarchy).kept / kept < 1.6  # autograd does not know of dropout masks
-
-
-@pytest.mark.parametrize("changes", [IN_FULL, IN_FULL | {"batch_norm": True}])
-def test_passes_at_once_keep_no_more_than_planned(split: Split, changes: dict[str, object]) -> None:
-    graph = planted_graph(3000, classes=4, degree=10, features=400, seed=0)
-    settings = settings_for("hgcn-plus").override(changes)
-    hierarchy = coarsen(graph.adjacency, settings.model.levels)
-    kept = held_between_passes(graph, split, settings, hierarchy)
-    assert 0.2 < kept / plan_memory(graph, settings, hierarchy).kept < 1.4
+    assert 0.7 < planned / kept < 1.6  # autograd does not know of dropout masks
 
 
 def held_between_passes(graph: Graph, split: Split, settings: Settings, hierarchy: Hierarchy) -> int:
@@ -129,12 +123,7 @@ def sized(nodes: int, edges: int) -> Any:
         ("gcn", "default", {}, 1_624_000),
         ("gat", "default", {}, 19_672_000),
         ("hgcn", "paper", {"batches": 64}, 3_159_770),
-        (
-            "hgcn",
-            "paper",
-            {"batches": 64, "networks": 4},
-            3_159_770,
-        ),  # batches keep little: validation needs the most memory
+        ("hgcn", "paper", {"batches": 64, "networks": 4}, 3_159_770),  # of batches, validation needs the most
         ("hgcn-plus", "plus", {"components": 8}, 5_449_724),
         ("hgcn-plus", "plus", {"components": 100}, 7_289_724),
         ("hgcn-plus", "plus", {"components": 500}, 7_289_724),  # there are 100 columns

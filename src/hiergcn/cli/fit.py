@@ -166,7 +166,7 @@ def fit(
 
 
 def _save(run: "Run", folder: Path) -> tuple[Path | None, str | None]:
-    """Write the run and its page. If there is no room, write what fits to another place, at least to the terminal.
+    """Write the run and its page. If there is no room, write the run to another place, or its predictions to stdout.
 
     Return the place, None for the terminal, and what went wrong if anything did.
     """
@@ -177,12 +177,8 @@ def _save(run: "Run", folder: Path) -> tuple[Path | None, str | None]:
         place, problem = write_or_rescue(run.write, folder)
         kept = f"{problem} The whole run is in {place}."
     except UnwritableError as failure:
-        try:
-            place, _ = write_or_rescue(run.write_answer, folder)
-        except UnwritableError:
-            write_csv(run.table, sys.stdout, spreadsheet=run.config["spreadsheet_safe"])
-            return None, f"{failure} The predictions and scores are printed above and nowhere else."
-        return place, f"{failure} Scores and predictions are in {place}."
+        write_csv(run.table, sys.stdout, spreadsheet=run.config["spreadsheet_safe"])
+        return None, f"{failure} The predictions and scores are printed above and nowhere else."
     try:
         run.at(place).write_page()
     except UnwritableError as error:

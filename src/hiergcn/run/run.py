@@ -205,13 +205,16 @@ class Run:
     def write(self, path: Path) -> None:
         """Write the folder without its page, whole or not at all. It holds the graph unless its source is recorded."""
         with folder_written_whole(path) as draft:
-            self._write_answer(draft)
-            _write_json(draft / "config.json", self.config)
-            _write_json(draft / "environment.json", self.environment)
+            for name, content in (("config", self.config), ("metrics", self.scores), ("environment", self.environment)):
+                text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+                (draft / f"{name}.json").write_text(text + "\n", encoding="utf-8")
             self.history.to_csv(draft / "history.csv", index=False)
             np.save(draft / "probabilities.npy", self.probabilities, allow_pickle=False)
+            spreadsheet = self.config["spreadsheet_safe"]
+            digits = DIGITS if self.target.kind == "classes" else None  # numbers are rounded already
+            write_csv(self.table, draft / "predictions.csv", spreadsheet=spreadsheet, digits=digits)
             for name, table in self.advice.items():
-                write_csv(table, draft / name, spreadsheet=self.config["spreadsheet_safe"])
+                write_csv(table, draft / name, spreadsheet=spreadsheet)
             if self.view is not None:
                 self.view.save(draft / ("hierarchy.npz" if self.hierarchy else VIEW))
             if "python" in self.config["source"]:
@@ -228,16 +231,6 @@ class Run:
                 raise OSError(errno.EIO, f"{error!s:.100}") from error
             (draft / "model.safetensors").chmod(0o644)  # safetensors keeps others out
             write_manifest(draft, without=(DOUBTFUL, SUGGESTIONS))
-
-    def write_answer(self, path: Path) -> None:
-        """Write `metrics.json` and `predictions.csv` alone, if there is no room for the whole run."""
-        with folder_written_whole(path) as draft:
-            self._write_answer(draft)
-
-    def _write_answer(self, folder: Path) -> None:
-        _write_json(folder / "metrics.json", self.scores)
-        digits = DIGITS if self.target.kind == "classes" else None  # numbers are rounded already
-        write_csv(self.table, folder / "predictions.csv", spreadsheet=self.config["spreadsheet_safe"], digits=digits)
 
     def at(self, path: Path) -> Self:
         """Return the run as it is in the folder that it was written to."""
@@ -456,10 +449,6 @@ def _members(config: Mapping[str, Any], weights: dict[str, Tensor]) -> tuple[Mem
         Member(Settings.from_dict(saved), saved["seed"], tensors, saved["share"], saved["turn"], saved["temperature"])
         for saved, tensors in zip(config["members"], of_member.values(), strict=True)
     )
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def _read_table(path: Path, types: Mapping[str, type], *numbers: str) -> pd.DataFrame:

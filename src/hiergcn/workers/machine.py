@@ -8,10 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.errors import InputError
 from hiergcn.version import __version__
@@ -23,12 +22,11 @@ RESET_PEAK = Path("/proc/self/clear_refs")
 _GIGABYTE = 1e9
 
 
-@dataclass(frozen=True)
-class Peak:
+class Peak(NamedTuple):
     """Peak memory of a process, in bytes; None if it is unknown."""
 
-    resident: int | None
-    gpu: int | None
+    resident: int | None = None
+    gpu: int | None = None
 
 
 def peak_memory() -> Peak:
@@ -129,18 +127,15 @@ def choose_device(name: str = "auto", entries: int | None = None) -> "torch.devi
     if name == "auto":
         worth_it = entries is None or entries >= FEW_ENTRIES
         return torch.device("cuda" if worth_it and torch.cuda.is_available() else "cpu")
-    unknown = InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
-    try:
+    device = None
+    with suppress(RuntimeError):
         device = torch.device(name)
-    except RuntimeError:
-        raise unknown from None
-    if device.type not in ("cpu", "cuda"):
-        raise unknown
-    if device.type == "cuda" and not torch.cuda.is_available():
+    if device is not None and device.type == "cuda" and not torch.cuda.is_available():
         raise InputError("torch finds no CUDA device here; give --device cpu, or install a CUDA build of torch.")
+    last = torch.cuda.device_count() - 1 if device is not None and device.type == "cuda" else 0
+    if device is None or device.type not in ("cpu", "cuda") or (device.index or 0) > last:
+        raise InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
     if device.type == "cuda" and device.index is not None:
-        if device.index >= torch.cuda.device_count():
-            raise unknown
         torch.cuda.set_device(device)
     return device
 
@@ -188,12 +183,10 @@ def environment() -> dict[str, Any]:
             packages[name] = version(name)
     commit, root = os.environ.get("HIERGCN_COMMIT") or None, Path(__file__).resolve().parents[3]
     if commit is None and (root / ".git").exists():
-        describe = ["git", "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+"]
+        describe = ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty=+"]
         reading = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}  # nothing is written to the checkout
         with suppress(OSError, subprocess.CalledProcessError):
-            commit = subprocess.run(  # noqa: S603
-                describe, cwd=root, capture_output=True, text=True, check=True, env=reading
-            ).stdout.strip()
+            commit = subprocess.check_output(describe, env=reading, text=True, stderr=subprocess.DEVNULL).strip()  # noqa: S603
     return {
         "hiergcn": __version__,
         "commit": commit,

@@ -20,7 +20,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Literal, NamedTuple, Self
@@ -79,8 +80,7 @@ class Pool:
     """
 
     def __init__(self, make: Callable[..., Work], *arguments: Any, processes: int = 1) -> None:
-        self._make = partial(make, *arguments)
-        self._processes = processes
+        self._make, self._processes = partial(make, *arguments), processes
         self._workers: list[_Worker] = []
         self._work: Work | None = None  # of this process
         self._jobs: list[tuple[Any, Any]] = []
@@ -117,12 +117,11 @@ class Pool:
             last = do_job(lambda: work(lambda content: replies.append(Reply("message", content)), job))
             return [(key, reply) for reply in (*replies, last)]
         busy: dict[Any, _Worker] = {worker.connection: worker for worker in self._workers if worker.is_busy}
-        found = [(busy[connection], busy[connection].receive()) for connection in wait(list(busy), timeout)]
-        for worker, reply in found:
-            if reply.kind == "death":
-                self._workers.remove(worker)
-                worker.end()
-        return [(worker.key, reply) for worker, reply in found]
+        replied = [(busy[connection], busy[connection].receive()) for connection in wait(list(busy), timeout)]
+        for worker in (worker for worker, reply in replied if reply.kind == "death"):
+            self._workers.remove(worker)
+            worker.end()
+        return [(worker.key, reply) for worker, reply in replied]
 
     def replies(self, jobs: Iterable[tuple[Any, Request]]) -> Iterator[tuple[int, Reply]]:
         """Keep the pool busy; yield every reply as it comes, with the number of its job.
@@ -131,8 +130,7 @@ class Pool:
         """
         queue, busy = enumerate(jobs), 0
         while True:
-            while busy < self.slots and (following := next(queue, None)) is not None:
-                number, (job, request) = following
+            for number, (job, request) in islice(queue, max(self.slots - busy, 0)):
                 self.start(number, job, request)
                 busy += 1
             if not busy:
@@ -213,15 +211,15 @@ class _Worker:
         with interrupts_blocked(), _script_hidden(make):
             self.process.start()
         theirs.close()  # else the end of the process would go unnoticed here
-        with suppress(OSError):  # of a process that died at once, which `receive` reports
-            self.connection.send(
-                (outside_methods(), make)
-            )  # after the start, because its modules may take long to import
+        self._send((outside_methods(), make))  # after the start, because its modules may take long to import
 
     def start(self, key: Any, job: Any) -> None:
         self.is_busy, self.key = True, key
-        with suppress(OSError):  # of a worker that died while idle, which `receive` reports
-            self.connection.send(job)
+        self._send(job)
+
+    def _send(self, content: Any) -> None:
+        with suppress(OSError):  # of a process that has died, which `receive` reports
+            self.connection.send(content)
 
     def receive(self) -> Reply:
         """Wait for the next reply. After a result or a failure the worker is idle; after its death it cannot be used.
@@ -301,15 +299,9 @@ def _serve(connection: Connection, parent: int) -> None:
     else:
         sentinel = multiprocessing.parent_process().sentinel  # type: ignore[union-attr]
         threading.Thread(target=lambda: wait([sentinel]) and os._exit(1), daemon=True).start()
-    work: Work | None = None
 
     def send(content: Any) -> None:
         connection.send(Reply("message", content))
-
-    def do(job: Any) -> Any:
-        nonlocal work
-        work = work or make()
-        return work(send, job)
 
     import torch
 
@@ -318,8 +310,10 @@ def _serve(connection: Connection, parent: int) -> None:
     with suppress(EOFError, OSError):  # the caller is gone
         methods, make = connection.recv()
         keep_methods(methods)
+        work = cache(make)  # in the first job, whose failure is then told
         while True:
-            connection.send(do_job(partial(do, connection.recv())))
+            job = connection.recv()
+            connection.send(do_job(lambda: work()(send, job)))  # noqa: B023  (called at once)
 
 
 class Engine:
