@@ -51,16 +51,16 @@ class Source:
         for path in (self.nodes, *self.labels):
             if path is not None and not _exists(path):
                 raise InputError(f"There is no file named {path!r}; give the path of a table.")
-        named = [self.label, self.target, self.weight, self.split_column, *self.drop, *(self.unknown or ())]
-        of_files = [self.nodes, self.id, self.delimiter]
-        if self.is_dataset and any((*named, *of_files)):
+        named = any((self.label, self.target, self.weight, self.split_column, *self.drop, *(self.unknown or ())))
+        of_files = any((self.nodes, self.id, self.delimiter))
+        if self.is_dataset and (named or of_files):
             raise InputError(
                 f"{self.data} is a dataset with labels of its own; leave out NODES and the names of columns, "
                 f"or write ./{self.data} if you mean a file."
             )
-        if self.is_whole_graph and any(of_files):
+        if self.is_whole_graph and of_files:
             raise InputError(f"{self.data} holds the whole graph; leave out NODES, --id and --delimiter.")
-        if self._ending == NPZ and any(named):
+        if self._ending == NPZ and named:
             raise InputError(
                 f"{self.data} has labels, weights and perhaps a split of its own; leave out --label, --target, "
                 f"--weight, --split-column, --drop and --unknown."
@@ -129,20 +129,10 @@ class Source:
 
     def read_files(self, known: "Sequence[FeatureColumn] | None" = None) -> "CsvGraph":
         """Read tables of edges and nodes, with features that are encoded as `known` ones were."""
-        from hiergcn.graph.tables.column_roles import CsvOptions
         from hiergcn.graph.tables.csv_files import read_csv
 
-        options = CsvOptions(
-            id=self.id,
-            label=self.label,
-            target=self.target,
-            split=self.split_column,
-            drop=self.drop,
-            weight=self.weight,
-            delimiter=self.delimiter,
-            unknown=self.unknown,
-            known=known,
-        )
+        same = ("id", "label", "target", "drop", "weight", "delimiter", "unknown")
+        options: Any = {name: getattr(self, name) for name in same} | {"split": self.split_column, "known": known}
         return read_csv(self.data, self.nodes, options)
 
     def _read_whole(self) -> "Data":
@@ -151,15 +141,8 @@ class Source:
         if self._ending == NPZ:
             graph, remedy = Graph.from_npz(self.data), "add them with Graph.with_labels in Python"
         else:
-            graph = Graph.from_graphml(
-                self.data,
-                label=self.label,
-                target=self.target,
-                split=self.split_column,
-                drop=self.drop,
-                unknown=self.unknown,
-                weight=self.weight or "weight",
-            )
+            given: dict[str, Any] = {name: getattr(self, name) for name in ("label", "target", "drop", "unknown")}
+            graph = Graph.from_graphml(self.data, split=self.split_column, weight=self.weight or "weight", **given)
             remedy = "name the node attribute that holds the class with --label, or a number with --target"
         obstacle = None if graph.labelled.size else f"{self.data} has no labels to learn from; {remedy}."
         return Data(graph, graph.split, None if graph.split is None else "the file's own", obstacle)
@@ -169,9 +152,9 @@ class Source:
         labels = [str(Path(path).resolve()) for path in self.labels]
         if self.is_dataset:
             return {"data": self.data} | ({"labels": labels} if labels else {})
-        nodes = str(Path(self.nodes).resolve()) if self.nodes else None
+        files = {"data": str(Path(self.data).resolve()), "nodes": self.nodes and str(Path(self.nodes).resolve())}
         lists = {"drop": list(self.drop), "unknown": None if self.unknown is None else list(self.unknown)}
-        return asdict(replace(self, data=str(Path(self.data).resolve()), nodes=nodes, labels=labels)) | lists
+        return asdict(self) | files | lists | {"labels": labels}
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,20 +181,19 @@ class Data:
         from hiergcn.graph import Split
         from hiergcn.graph.tables.label_columns import with_further_labels, with_more_training
 
-        graph, split, own = with_further_labels(self.graph, path, unknown), self.split, self.split_from is not None
+        graph, split, drawn = with_further_labels(self.graph, path, unknown), self.split, self.split_from is None
         counts = np.zeros(1, np.int64) if graph.labels is None else np.bincount(graph.labels[graph.labelled])
         obstacle = None
         if np.count_nonzero(counts) == 1:
             name = graph.class_names[counts.argmax()]
             obstacle = f"With {path}, every label is {name!r}; give two classes or more."
-        elif not own and counts.max() == 1:
+        elif drawn and counts.max() == 1:
             obstacle = f"With {path}, every class has one label; give one of them a second, so that some can validate."
-        if split is not None and own:
+        if split is not None and not drawn:
             split = with_more_training(split, self.graph, graph)
             graph = replace(graph, split=split)
         elif graph.target.values is not None and obstacle is None:
-            before = self.graph.strata
-            earlier = split or Split.by_id(before, graph.ids)
+            earlier = split or Split.by_id(self.graph.strata, graph.ids)
             split = Split.by_id(graph.strata, graph.ids, tested=earlier.test)
         return replace(self, graph=graph, split=split, obstacle=obstacle)
 

@@ -17,12 +17,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from hiergcn.errors import InputError, MissingPackageError
@@ -119,22 +118,18 @@ class RayEngine(Engine):
 
     def status(self) -> str:
         nodes = self.nodes()
-        sizes = {
-            "node": sum(node.get("CPU", 0) >= 1 for node in nodes),
-            "GPU": sum(node.get("GPU", 0) for node in nodes),
-        }
-        return f"Ray: {_amounts(sizes | {'unit': len(self.running)}, ', ')} running"
+        at_work, gpus = sum(node.get("CPU", 0) >= 1 for node in nodes), sum(node.get("GPU", 0) for node in nodes)
+        return f"Ray: {_amounts({'node': at_work, 'GPU': gpus, 'unit': len(self.running)}, ', ')} running"
 
 
-@dataclass
-class _Unit:
+class _Unit(NamedTuple):
     """A job in flight."""
 
     key: Any
     job: Any
     request: Request
-    number: int = -1
-    tries: int = 0
+    tries: int
+    number: int
 
 
 class RayPool(Pool):
@@ -151,8 +146,12 @@ class RayPool(Pool):
         """One job more than CPUs: it is there when another ends, and shows a cluster that grows that it may."""
         return int(sum(node.get("CPU", 0) for node in self._engine.nodes())) + 1
 
-    def start(self, key: Any, job: Any, request: Request = Request()) -> None:  # noqa: B008
-        self._submit(_Unit(key, job, request))
+    def start(self, key: Any, job: Any, request: Request = Request(), tries: int = 1) -> None:  # noqa: B008
+        unit = _Unit(key, job, request, tries, next(self._engine.numbers))
+        task = self._engine.task.options(num_cpus=1, num_gpus=request.gpus, memory=request.memory, max_retries=0)
+        reference = task.remote(self._engine.queue.actor, unit.number, versions(), self._shared, job)
+        self._units[reference] = unit
+        self._idle_since = min(self._idle_since, time.monotonic())
 
     def wait(self, timeout: float | None = None) -> list[tuple[Any, Reply]]:
         until = math.inf if timeout is None else time.monotonic() + timeout
@@ -172,7 +171,7 @@ class RayPool(Pool):
                 self._engine.running.discard(unit.number)
                 if reply.kind == "death" and unit.tries < TRIES:
                     self._engine.on_note(f"A unit is started again, because {reply.content}.")
-                    self._submit(unit)
+                    self.start(unit.key, unit.job, unit.request, unit.tries + 1)
                     continue
                 if reply.kind == "death":
                     reply = Reply("death", f"It was started {TRIES} times; {reply.content}.")
@@ -187,15 +186,6 @@ class RayPool(Pool):
             with suppress(self._ray.exceptions.RayError, ValueError):
                 self._ray.cancel(reference, force=True)
             self._engine.running.discard(unit.number)
-
-    def _submit(self, unit: _Unit) -> None:
-        unit.tries += 1
-        unit.number = next(self._engine.numbers)
-        asked = unit.request
-        task = self._engine.task.options(num_cpus=1, num_gpus=asked.gpus, memory=asked.memory, max_retries=0)
-        reference = task.remote(self._engine.queue.actor, unit.number, versions(), self._shared, unit.job)
-        self._units[reference] = unit
-        self._idle_since = min(self._idle_since, time.monotonic())
 
     def _reply(self, reference: Any) -> Reply:
         """Return the reply of a job; if its worker sent none, a death with the reason."""
