@@ -23,7 +23,7 @@ from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import DRAWN_SPLIT, check_classes, fit, in_canonical_order, own_split
+from hiergcn.run.fit import DRAWN_SPLIT, classes_in_order, fit, own_split
 from hiergcn.settings.registry import method_names, method_title
 from hiergcn.settings.settings import Settings
 from hiergcn.train.events import FitEvent, SeedDone
@@ -276,9 +276,8 @@ def compare(
         command: the command line, kept with the result.
         engine: where the methods run; by default in processes of this machine.
     """
-    check_classes(graph, "a comparison")
     drawn = split is None and graph.split is None
-    graph, split = in_canonical_order(graph, split)
+    graph, split = classes_in_order(graph, split, "a comparison")
     public = own_split(graph, split)
     against = against or next(iter(methods))
     if against not in methods:

@@ -455,17 +455,11 @@ def check_graph(graph: object) -> None:
         )
 
 
-def check_classes(graph: Graph, what: str) -> None:
-    """Refuse a graph with numeric targets; only classes are supported."""
-    if graph.targets is not None:
-        raise InputError(
-            f"{graph.name} has numbers to predict, and {what} takes classes only; see `hiergcn fit` instead."
-        )
-
-
-def in_canonical_order(graph: Graph, split: Split | None) -> tuple[Graph, Split | None]:
-    """Return the graph with its nodes in the order of their ids, in which `fit` works, and its split."""
+def classes_in_order(graph: Graph, split: Split | None, what: str) -> tuple[Graph, Split | None]:
+    """Return a graph of classes with its nodes in the order of their ids, in which `fit` works, and its split."""
     check_graph(graph)
+    if graph.targets is not None:
+        raise InputError(f"{graph.name} has numbers to predict, and {what} takes classes only; use `hiergcn fit`.")
     order = canonical_order(graph.ids)
     return (graph, split) if order is None else (graph.reordered(order), split and split.reordered(order))
 
