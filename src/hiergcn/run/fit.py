@@ -84,27 +84,20 @@ def fit(
     answer is the mean of all seeds and of all methods that were chosen. Ctrl-C ends the run early with what is
     finished; it is raised again if nothing is.
 
-    Args:
+    Args, beside those of `hiergcn.fit`:
         graph: with some labels; gets structural features if it has none.
         split: that of the graph if None; drawn from the labels if it has none, see `own_split`.
-        settings: used as they are; if None, they are chosen by the next four arguments, see `choose_settings`.
-        seeds: one model each; the answer is their mean.
-        model: name of a method, or `auto`.
-        preset: name of a recipe.
+        settings: used as they are; if None, they are chosen by model, preset, dataset and changes.
         dataset: name of the dataset that the graph is; it selects recipes and the published accuracy.
         changes: settings by name that differ from the chosen ones.
         baselines: names of simpler methods to train on the same split, such as `BASELINES`.
         hierarchy: used instead of coarsening the graph.
-        device: `auto`, `cpu` or `cuda`.
         workers: processes that share the seeds on a CPU if these would take long. The candidates of the automatic
             choice train side by side in them, on a GPU too, so the more there are, the more is tried in time.
         engine: trains every seed on other machines, see `open_engine`.
         checkpoint: from which a killed run goes on, to the same bits; see `checkpoint_of`.
-        time_limit: seconds of the automatic choice; by default `budget.default_limit`.
         by_clock: whether the clock ends the automatic choice too; without it, only prices do on a CPU, see `budget`.
-        coverage: probability with which a node's prediction set holds its class, or an interval its number, such as
-            0.9. Some labels then neither train nor validate, see `Split.with_calibration`. None makes no sets.
-        advise: also find labels to doubt and nodes to label next, unless the graph is very large.
+        coverage: some labels then neither train nor validate, see `Split.with_calibration`.
         drop_doubtful: number of labels, the most doubtful ones, that neither train nor validate.
         on_event: called with each step, see `events`.
     """

@@ -254,7 +254,9 @@ class Run:
 
     def show(self, height: int = 900) -> "Page":
         """Return the page of the run: the last line of a cell shows it. `height` is in pixels."""
-        return Page(self.page(), height)
+        page = Page(self.page())
+        page.height = height
+        return page
 
     def metrics(self) -> dict[str, Any]:
         """Return the figures as they stand in `metrics.json`; accuracies are fractions of 1."""
@@ -472,19 +474,18 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-class Page:
-    """A page in the cell of a notebook."""
+class Page(str):
+    """The HTML of a page, which the cell of a notebook shows."""
 
-    def __init__(self, html: str, height: int) -> None:
-        self.html, self.height = html, height
+    height = 900
 
     def _repr_html_(self) -> str:
         look = f'style="width: 100%; height: {self.height}px; border: 0" allow="fullscreen"'
-        return f'<iframe srcdoc="{escape(self.html)}" {look}></iframe>'
+        return f'<iframe srcdoc="{escape(self)}" {look}></iframe>'
 
     def __repr__(self) -> str:
-        return f"Page({len(self.html):,} letters; a notebook shows it, save(path) writes it)"
+        return f"Page({len(self):,} letters; a notebook shows it, save(path) writes it)"
 
     def save(self, path: str | Path) -> None:
         """Write the page as a file."""
-        write_text(path, self.html)
+        write_text(path, self)
