@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks as checks
 
 import hiergcn
@@ -86,21 +85,6 @@ def test_from_fit_to_report(graph: Graph, tmp_path: Path, capsys: pytest.Capture
         hiergcn.fit(pd.DataFrame())  # type: ignore[arg-type]
 
 
-def test_a_script_without_a_guard_compares_methods(tmp_path: Path) -> None:
-    """Methods run in processes of their own, which must not run the script again."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import hiergcn\n"
-        "print('begun')\n"
-        "graph = hiergcn.planted_graph(60, classes=3, seed=2)\n"
-        "found = hiergcn.compare(graph, ['mlp'], seeds=1, device='cpu', epochs=2)\n"
-        "print(found.to_frame()['accuracy'].notna().all())\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["begun", "True"], done.stderr
-
-
 def test_a_comparison_has_a_table(graph: Graph, tmp_path: Path) -> None:
     found = hiergcn.compare(graph, ["mlp", "gcn"], seeds=2, device="cpu", **QUICK)
     table = found.to_frame()
@@ -153,8 +137,3 @@ at once: `check_do_not_raise_errors_in_init_or_set_params`, `check_parameters_de
 def test_scikit_learn(check: object, estimator: object) -> None:
     assert callable(check)
     check(type(estimator).__name__, clone(estimator))
-
-
-def test_an_unfitted_estimator_says_so() -> None:
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        NodeClassifier().predict()

@@ -20,7 +20,10 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
     assert dataset_names() == (*papers, "chameleon", "minesweeper", *places, *generated, *cities)
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "amazon_photo.npz").touch()
-    where = {row.name: row.where for row in list_datasets(tmp_path)}
+    how, where = ({row.name: getattr(row, name) for row in list_datasets(tmp_path)} for name in ("how", "where"))
+    assert how["cora"] == how["amazon-photo"] == ""
+    assert "`hiergcn datasets get NAME` downloads it" in how["citeseer"]
+    assert "put coauthor_cs.npz into the folder that HIERGCN_DATA names (the npz file ms_academic" in how["coauthor-cs"]
     assert where == {
         "cora": "embedded",
         "citeseer": "to download",
@@ -49,6 +52,8 @@ def test_the_list_says_where_each_dataset_is(bare: Path, tmp_path: Path) -> None
 def test_unknown_names(name: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         load_dataset(name)
+    with pytest.raises(InputError, match="do not say how often an edge is listed"):
+        load_dataset("cora", multiplicity=True)
 
 
 def test_upper_case_and_underscores_do_not_matter(bare: Path) -> None:
@@ -56,23 +61,10 @@ def test_upper_case_and_underscores_do_not_matter(bare: Path) -> None:
     assert load_dataset("City_60").graph.n_nodes == 60
 
 
-def test_the_list_says_how_to_get_what_is_not_here(bare: Path) -> None:
-    how = {row.name: row.how for row in list_datasets()}
-    assert how["cora"] == ""
-    assert "`hiergcn datasets get NAME` downloads it" in how["citeseer"]
-    assert "put coauthor_cs.npz into the folder that HIERGCN_DATA names" in how["coauthor-cs"]
-    assert "github.com/shchur/gnn-benchmark" in how["coauthor-cs"]
-
-
 def test_every_file_to_download_has_a_digest() -> None:
     for entry in (catalogue._entry(name) for name in catalogue._CATALOGUE):
         if entry.files is not None and entry.files.source:
             assert set(entry.files.names) <= set(published_digests())
-
-
-def test_multiplicity_of_files_without_it() -> None:
-    with pytest.raises(InputError, match="do not say how often an edge is listed"):
-        load_dataset("cora", multiplicity=True)
 
 
 def test_missing_files_without_a_source_are_named(bare: Path) -> None:

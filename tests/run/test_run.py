@@ -66,6 +66,7 @@ def test_a_hierarchy_shows_its_levels(graph: Graph) -> None:
 
 
 def test_a_result_shows_scores_verdict_and_leaderboard(result: Run) -> None:
+    assert re.fullmatch(r"Run\('my & graph', 'auto', validation [\d.]+ %, seeds=1\)", repr(result))
     text = result._repr_html_()
     Balanced(text)
     assert result.verdict is not None
@@ -78,10 +79,6 @@ def test_a_result_shows_scores_verdict_and_leaderboard(result: Run) -> None:
     assert best is not None
     assert best.accuracy.mean is not None
     assert f"{100 * best.accuracy.mean:.1f} %" in text
-
-
-def test_the_representation_is_a_line(result: Run) -> None:
-    assert re.fullmatch(r"Run\('my & graph', 'auto', validation [\d.]+ %, seeds=1\)", repr(result))
 
 
 def test_the_page_is_shown_in_a_cell(result: Run, tmp_path: Path) -> None:
