@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from hiergcn import Graph, planted_graph
 from hiergcn.advise import doubtful
 from hiergcn.advise.doubtful import FEWEST, averaged, find_doubts
-from hiergcn.coarsening.diffusion import folds
+from hiergcn.graph.split import stratified_folds
 
 CLASSES = 4
 
@@ -41,7 +41,7 @@ def test_flipped_labels_come_first(graph: Graph, with_features: bool) -> None:
 def test_a_label_has_no_part_in_its_own_judgement(graph: Graph) -> None:
     assert graph.features is not None
     nodes, labels, _ = flipped(graph, 0)
-    fold = folds(labels)
+    fold = stratified_folds(labels)
     other = labels.copy()
     other[7] = (labels[7] + 1) % CLASSES
     X = averaged(graph.adjacency, graph.features)[nodes]
@@ -76,7 +76,7 @@ def test_features_judge_as_scikit_learn_does(graph: Graph, columns: int) -> None
     assert graph.features is not None
     wide = np.random.default_rng(0).normal(size=(graph.features.shape[1], columns))
     X = averaged(graph.adjacency, (graph.features @ wide).astype(np.float32))[nodes]
-    fold = folds(labels)
+    fold = stratified_folds(labels)
     np.testing.assert_allclose(
         doubtful._by_features(X, labels, CLASSES, fold), plainly_judged(X, labels, fold), atol=2e-3
     )
@@ -101,7 +101,7 @@ def test_wide_features_become_principal_components(graph: Graph, monkeypatch: py
 
 def test_folds_in_turn_give_the_same(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, labels, _ = flipped(graph, 0)
-    together = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
+    together = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, stratified_folds(labels))
     monkeypatch.setattr(doubtful, "_MOST_VALUES", 2 * 600 * CLASSES)
-    in_turn = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, folds(labels))
+    in_turn = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, stratified_folds(labels))
     np.testing.assert_allclose(in_turn, together, rtol=1e-6)

@@ -36,34 +36,30 @@ class TestToyGraph:
     def test_first_level(self) -> None:
         hierarchy = coarsen(graph_of(5, TOY), 1)
         fine, coarse = hierarchy.levels
-        assert fine.group is not None
-        assert fine.group.tolist() == [0, 1, 2, 1, 2]
+        assert fine.grouping().tolist() == [0, 1, 2, 1, 2]
         assert fine.node_weight.tolist() == [1, 1, 1, 1, 1]
         M = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]
         assert hierarchy.grouping_matrix(0).toarray().tolist() == M
         assert coarse.node_weight.tolist() == [1, 2, 2]
         assert coarse.adjacency.toarray().tolist() == [[0, 5, 3], [5, 0, 0], [3, 0, 6]]  # C-E is inside, from both ends
 
-    def test_second_level(self) -> None:
-        # The self-loop of CE is no neighbour, so N(BD) = N(CE) = {A}.
-        hierarchy = coarsen(graph_of(5, TOY), 2)
-        assert hierarchy.levels[1].group is not None
-        assert hierarchy.levels[1].group.tolist() == [0, 1, 1]
-        assert hierarchy.levels[2].node_weight.tolist() == [1, 4]
-        assert hierarchy.levels[2].adjacency.toarray().tolist() == [[0, 8], [8, 6]]
-
-    def test_second_level_with_loops_as_neighbours(self) -> None:
-        # N(BD) = {A}, N(CE) = {A, CE}: BD with one neighbour comes first and takes A.
-        hierarchy = coarsen(graph_of(5, TOY), 2, CoarsenConfig(loops_are_neighbours=True))
-        assert hierarchy.levels[1].group is not None
-        assert hierarchy.levels[1].group.tolist() == [0, 0, 1]
-        assert hierarchy.levels[2].adjacency.toarray().tolist() == [[10, 3], [3, 6]]
+    @pytest.mark.parametrize(
+        ("loops", "group", "weights", "adjacency"),
+        [
+            (False, [0, 1, 1], [1, 4], [[0, 8], [8, 6]]),  # the self-loop of CE is no neighbour: N(BD) = N(CE) = {A}
+            (True, [0, 0, 1], [3, 2], [[10, 3], [3, 6]]),  # N(CE) = {A, CE}: BD, with one neighbour, comes first
+        ],
+    )
+    def test_second_level(self, loops: bool, group: object, weights: object, adjacency: object) -> None:
+        hierarchy = coarsen(graph_of(5, TOY), 2, CoarsenConfig(loops_are_neighbours=loops))
+        assert hierarchy.levels[1].grouping().tolist() == group
+        assert hierarchy.levels[2].node_weight.tolist() == weights
+        assert hierarchy.levels[2].adjacency.toarray().tolist() == adjacency
 
     def test_third_level_ends_in_one_node(self) -> None:
         # A and BDCE, one neighbour each: A, the lesser index, takes BDCE. A fourth level could not be smaller.
         hierarchy = coarsen(graph_of(5, TOY), 9)
-        assert hierarchy.depth == 3
-        assert hierarchy.requested == 9
+        assert (hierarchy.depth, hierarchy.requested) == (3, 9)
         assert hierarchy.levels[3].node_weight.tolist() == [5]
         assert hierarchy.levels[3].adjacency.toarray().tolist() == [[22]]  # twice the weight of all edges
 
@@ -137,17 +133,15 @@ class TestSimilarity:
         assert weighted_groups(graph_of(3, [(0, 1, 1), (0, 2, 1)]), [1, 40, 40], max_node_weight=50) == [0, 1, 1]
 
 
-class TestIsolatedNodes:
-    graph = graph_of(6, [(1, 3, 1), (4, 4, 2)])  # 0, 2, 5 have no entry, 4 a self-loop only
-
-    def test_stay_alone(self) -> None:
-        assert groups(self.graph) == [0, 1, 2, 1, 3, 4]
-
-    def test_merge(self) -> None:
-        assert groups(self.graph, isolated="merge") == [0, 1, 0, 1, 0, 0]
-
-    def test_merge_is_bound_by_the_limit(self) -> None:
-        assert groups(self.graph, isolated="merge", equivalence_limit=2) == [0, 1, 0, 1, 2, 2]
-
-    def test_a_loop_that_counts_makes_a_neighbour(self) -> None:
-        assert groups(self.graph, isolated="merge", loops_are_neighbours=True) == [0, 1, 0, 1, 2, 0]
+@pytest.mark.parametrize(
+    ("choices", "expected"),
+    [
+        ({}, [0, 1, 2, 1, 3, 4]),
+        ({"isolated": "merge"}, [0, 1, 0, 1, 0, 0]),
+        ({"isolated": "merge", "equivalence_limit": 2}, [0, 1, 0, 1, 2, 2]),
+        ({"isolated": "merge", "loops_are_neighbours": True}, [0, 1, 0, 1, 2, 0]),
+    ],
+)
+def test_isolated_nodes(choices: dict[str, object], expected: list[int]) -> None:
+    """Nodes 0, 2 and 5 have no entry, 4 has a self-loop only."""
+    assert groups(graph_of(6, [(1, 3, 1), (4, 4, 2)]), **choices) == expected

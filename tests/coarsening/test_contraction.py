@@ -5,7 +5,6 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.coarsening import matching
 from hiergcn.coarsening.contraction import contract
 from hiergcn.coarsening.matching import match_most_similar
 from hiergcn.compiled.csr import Rows, matrix_of, rows_of
@@ -77,15 +76,3 @@ def test_matching_compares_squares_that_single_precision_cannot_hold() -> None:
         head = np.arange(3, dtype=np.int32)
         match_most_similar(given, np.array([0, 2, 1], np.int32), scale, np.ones(3, np.int64), None, head)
         assert head.tolist() == [0, 0, 2]
-
-
-def test_partners_found_ahead_are_those_of_one_node_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    adjacency = whole_graph(300, 0.05, seed=5)
-    order, weight = np.random.default_rng(6).permutation(300).astype(np.int32), np.arange(300) % 7 + 1
-    heads = []
-    for small in (2**20, 0):
-        monkeypatch.setattr(matching, "SMALL", small)
-        heads.append(np.arange(300, dtype=np.int32))
-        match_most_similar(rows_of(adjacency), order, weight.astype(np.float64), weight, 12, heads[-1])
-    assert np.array_equal(heads[0], heads[1])
-    assert len(np.unique(heads[0])) < 250

@@ -10,7 +10,7 @@ from coarsen_graphs import graph_of, integer_graphs
 from hypothesis import given, settings
 
 from hiergcn.coarsening import CoarsenConfig, coarsen
-from hiergcn.coarsening.handshake import group_handshake, hash32
+from hiergcn.coarsening.handshake import handshake_groups, hash32
 from hiergcn.coarsening.out_of_core import LevelSummary, coarsen_out_of_core
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
@@ -65,7 +65,7 @@ class TestInMemory:
 
     def test_light_nodes_are_more_similar(self) -> None:
         star = graph_of(4, [(0, 1, 2), (0, 2, 2), (0, 3, 2)])
-        head = group_handshake(star, np.array([1, 3, 2, 3]), HANDSHAKE, np.random.default_rng(0))
+        head = handshake_groups(star, np.array([1, 3, 2, 3]), HANDSHAKE)
         assert head.tolist() == [0, 1, 0, 1]  # 1 and 3 are left over around the same hub
 
     @settings(deadline=None, max_examples=100)

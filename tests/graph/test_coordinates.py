@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.coordinates import DEGREE, Coordinates
@@ -72,12 +71,3 @@ def test_coordinates_of_other_nodes_are_refused() -> None:
         Graph(graph_of().adjacency, coordinates=Coordinates(np.zeros((2, 2))))
     with pytest.raises(InputError, match="two numbers per node"):
         Coordinates(np.zeros((2, 3)))
-
-
-def test_named_places_have_coordinates() -> None:
-    data = load_dataset("helsinki")
-    assert data.coordinates is not None
-    assert data.graph.coordinates is not None
-    assert data.graph.coordinates.degrees
-    assert np.array_equal(data.graph.coordinates.values, data.coordinates)
-    assert load_dataset("cora").graph.coordinates is None

@@ -196,40 +196,33 @@ class TestBlocked:
             starts.add(int(split.test.sum()))
         assert len(starts) == 6  # another seed, another half
 
-    @pytest.mark.parametrize("shares", [{"train": 0.6}, {"train": -0.1}, {"test": 0.9}, {"gap": -1}])
-    def test_bad_shares(self, shares: dict[str, Any]) -> None:
-        with pytest.raises(InputError, match="sum to at most 1, and gap at least 0"):
-            Split.blocked(grid(5, 5), **shares)
-
-    def test_a_graph_without_labels(self) -> None:
+    def test_what_cannot_be_drawn(self) -> None:
+        for shares in ({"train": 0.6}, {"train": -0.1}, {"test": 0.9}, {"gap": -1}):
+            with pytest.raises(InputError, match="sum to at most 1, and gap at least 0"):
+                Split.blocked(grid(5, 5), **shares)
         for graph in (grid(5, 5, np.full(25, -1)), grid(5, 5).with_labels(None, ())):
             with pytest.raises(InputError, match="no labels to draw a split from"):
                 Split.blocked(graph)
 
 
-def test_calibration_takes_half_of_many_validation_nodes() -> None:
+def test_calibration_takes_half_of_many_validation_nodes_or_a_third_of_each_class() -> None:
     labels = np.repeat([0, 1], 60)
     split = Split(np.arange(55, 65), np.arange(20, 50), np.arange(70, 90))
-    found = split.with_calibration(labels, fewest=9)
-    assert (found.train.size, found.validation.size, found.test.size, found.calibration.size) == (10, 15, 20, 15)
-    assert set(found.validation) | set(found.calibration) == set(split.validation)
-    assert "calibration=15" in repr(found)
-    np.testing.assert_array_equal(found.with_calibration(labels, 9).calibration, found.calibration)
+    drawn = split.with_calibration(labels, fewest=9)
+    assert repr(drawn) == "Split(train=10, validation=15, test=20, calibration=15)"
+    assert set(drawn.validation) | set(drawn.calibration) == set(split.validation)
+    np.testing.assert_array_equal(drawn.with_calibration(labels, 9).calibration, drawn.calibration)
 
-
-def test_calibration_takes_a_third_of_each_class_if_that_is_more() -> None:
     labels = np.array([0] * 30 + [1] * 12 + [2] * 2 + [1] * 6)
     split = Split(np.arange(44), np.arange(44, 50), np.array([]))
-    found = split.with_calibration(labels, fewest=9)
-    np.testing.assert_array_equal(np.bincount(labels[found.calibration], minlength=3), [10, 4, 0])
-    assert set(found.train) | set(found.calibration) == set(split.train)
-    assert found.validation.size == 6
+    drawn = split.with_calibration(labels, fewest=9)
+    np.testing.assert_array_equal(np.bincount(labels[drawn.calibration], minlength=3), [10, 4, 0])
+    assert set(drawn.train) | set(drawn.calibration) == set(split.train)
+    assert drawn.validation.size == 6
 
-
-def test_few_labels_are_not_spent_on_calibration() -> None:
-    split = Split(np.arange(12), np.arange(12, 20), np.array([]))
-    assert split.with_calibration(np.arange(20) % 2, fewest=9) is split
-    assert split.with_calibration(np.arange(20) % 2, fewest=4).calibration.size == 4
+    few = Split(np.arange(12), np.arange(12, 20), np.array([]))
+    assert few.with_calibration(np.arange(20) % 2, fewest=9) is few
+    assert few.with_calibration(np.arange(20) % 2, fewest=4).calibration.size == 4
 
 
 def test_validation_apart_keeps_test_nodes_and_sizes() -> None:

@@ -55,7 +55,7 @@ def test_a_task_learns_numbers_in_the_unit_of_the_training_values() -> None:
     assert task.target.hard_predictions(outputs).tolist() == [-1.0, 0.5]
     assert task.target.node_scores(np.array([1.0, 4.0]), np.array([[1.0], [2.0]])).tolist() == [1.0, 0.0]
     assert task.target.values is None
-    assert Scale.from_values(np.full(3, 7.0)) == Scale(7.0, 1.0)  # nothing to divide by
+    assert Numbers(np.full(3, 7.0)).for_training(np.arange(3)).scale == Scale(7.0, 1.0)  # nothing to divide by
 
 
 def test_classes_are_learned_as_they_are() -> None:

@@ -7,10 +7,11 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsening.diffusion import Diffusion, folds
+from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import stratified_folds
 from hiergcn.graph.task import Task
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.inputs import build_method
@@ -105,7 +106,7 @@ def test_no_training_node_sees_its_own_number_in_its_column() -> None:
     changed[other] += 1e-9  # stays in its fold
     after = Diffusion(ring).cross_fitted(nodes, changed, 1)
     assert after[nodes[other], 0] == before[nodes[other], 0]
-    assert np.bincount(folds(values)).tolist() == [6] * 5
+    assert np.bincount(stratified_folds(values)).tolist() == [6] * 5
 
 
 class Fixed(NodeModel):

@@ -18,12 +18,12 @@ from scipy.special import softmax
 
 from hiergcn.advise.suggest import comparable_features, leading_directions
 from hiergcn.coarsening import Hierarchy
-from hiergcn.coarsening.diffusion import folds
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import combination_weights
 from hiergcn.explanation.votes import Votes
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.graph import Features
+from hiergcn.graph.split import stratified_folds
 from hiergcn.model.ops.sparse import normalised_adjacency, symmetrically_normalised
 
 FEWEST = 3
@@ -191,7 +191,7 @@ def find_doubts(
         nodes: with a label, (m,).
         labels: their classes, (m,).
     """
-    fold = folds(labels, _FOLDS)
+    fold = stratified_folds(labels, _FOLDS)
     judged = [judged_by_edges(adjacency, nodes, labels, n_classes, fold)]
     if features is not None:
         rows = averaged(adjacency, features)

@@ -26,10 +26,10 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from hiergcn.advise.doubtful import judged_by_edges
 from hiergcn.choose.adapt import choose_settings
-from hiergcn.coarsening.diffusion import folds
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.profile import WORDS, scaling_for
+from hiergcn.graph.split import stratified_folds
 from hiergcn.graph.structure import WIDTH
 from hiergcn.train.events import EpochDone, FitEvent
 from hiergcn.train.loop import REPORT_EVERY
@@ -131,7 +131,7 @@ def measure_evidence(graph: Graph, split: Split) -> Evidence | None:
     nodes = split.train[count[graph.labels[split.train]] >= FOLDS]
     features, edges, labels = _accuracy_of_features(graph, nodes), None, graph.labels[nodes]
     if 0 < graph.adjacency.nnz * graph.n_classes * FOLDS <= MOST_PRODUCTS:
-        shares = judged_by_edges(graph.adjacency, nodes, labels, graph.n_classes, folds(labels, FOLDS))
+        shares = judged_by_edges(graph.adjacency, nodes, labels, graph.n_classes, stratified_folds(labels, FOLDS))
         edges = float((shares.argmax(axis=1) == labels).mean())
     if features is None and edges is None:
         return None

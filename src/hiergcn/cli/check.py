@@ -102,10 +102,8 @@ def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
 
     profile, evidence = profile_graph(graph, split), measure_evidence(graph, split)
     screen.print("\nThe graph", style="bold")
-    for sentence in profile.sentences():
-        screen.print(f"- {sentence}", soft_wrap=True)
-    for warning in profile.warnings():
-        screen.print(f"- {warning}", style="yellow", soft_wrap=True)
+    for sentence, warns in sorted(profile.sentences(), key=lambda told: told[1]):
+        screen.print(f"- {sentence}", style="yellow" if warns else None, soft_wrap=True)
     few = "There are too few training labels to compare features with edges."
     if graph.targets is None:
         screen.print(f"- {few if evidence is None else evidence.sentence()}", soft_wrap=True)

@@ -7,7 +7,7 @@
 Read `reference.py` first, the whole method in 100 plain lines; then `multilevel.py`.
 """
 
-from hiergcn.coarsening import groupings, handshake  # noqa: F401  (their strategies register themselves)
+from hiergcn.coarsening import groupings  # noqa: F401  (its strategies register themselves)
 from hiergcn.coarsening.hierarchy import Hierarchy, Level, Sizes
 from hiergcn.coarsening.multilevel import coarsen
 from hiergcn.settings.fields import CoarsenConfig, Strategy, register_strategy, strategy_names

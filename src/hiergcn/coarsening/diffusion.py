@@ -23,6 +23,7 @@ from scipy.sparse.linalg import splu
 
 from hiergcn.coarsening.hierarchy import Hierarchy
 from hiergcn.coarsening.multilevel import coarsen
+from hiergcn.graph.split import stratified_folds
 
 SMALL = 500
 """Most nodes without a label that are always solved by factorisation."""
@@ -32,8 +33,6 @@ EXACT_SPARSE = 100_000
 """The same if besides a node has at most four neighbours on average, as in streets and grids."""
 TOLERANCE = 1e-6
 """Largest residual of conjugate gradients, relative to the right-hand side of each class."""
-FOLDS = 5
-"""Parts of the training nodes, each of which gets values from the labels of the others."""
 POWER = 1.3
 """The p of a sharp diffusion; it and the next two were chosen by validation accuracy on power grids."""
 ROUNDS = 2
@@ -53,12 +52,7 @@ Floats = NDArray[np.float64]
 
 
 class Diffusion:
-    """Diffuses labels over one graph; the hierarchy is made when it is first needed.
-
-    Args:
-        adjacency: symmetric, (n, n), non-negative weights.
-        sharp: whether borders between classes move to bottlenecks.
-    """
+    """Diffuses labels over one graph; the hierarchy is made when it is first needed."""
 
     def __init__(self, adjacency: sp.csr_array, sharp: bool = False) -> None:
         self.adjacency, self.rounds = adjacency, ROUNDS if sharp else 0
@@ -68,42 +62,30 @@ class Diffusion:
         self._hierarchy: Hierarchy | None = None
 
     def harmonic(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
-        """Return the share of each class at each node, (n, classes), or the numbers, (n, 1).
+        """Return the share of each class at each node, (n, classes), or the numbers, (n, 1), if `n_classes` is 1.
 
-        Nodes with a label hold it. A part of the graph without any label gets the mean of the labels.
-
-        Args:
-            nodes: with a label, (m,).
-            labels: their classes, or numbers if `n_classes` is 1, (m,).
-            n_classes: number of classes.
+        Labelled `nodes`, (m,), hold their labels. A part of the graph without any label gets the mean of the labels.
         """
-        F = self._solved(self.adjacency, nodes, labels, n_classes)
-        for _ in range(self.rounds):
-            F = self._solved(_weighted_by_agreement(self.adjacency, F), nodes, labels, n_classes)
-        return F
-
-    def _solved(
-        self, weights: sp.csr_array, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int
-    ) -> Floats:
-        n = weights.shape[0]
-        F = np.zeros((n, n_classes))
-        F[nodes] = label_columns(labels, n_classes)
-        prior = F[nodes].mean(axis=0) if len(nodes) else np.full(n_classes, 1.0 / n_classes if n_classes > 1 else 0.0)
+        n, known = self.adjacency.shape[0], label_columns(labels, n_classes)
+        prior = known.mean(axis=0) if len(nodes) else np.full(n_classes, 1.0 / n_classes if n_classes > 1 else 0.0)
         unknown = np.setdiff1d(np.arange(n), nodes)
-        if not unknown.size:
-            return F
-        A = weights[unknown]
-        F[nodes] -= prior  # so that 0 is the answer far from any label
-        right = A @ F
-        system = _laplacian(A, unknown)
-        F[unknown] = self._solve(system, right, unknown)
-        F += prior
-        return F if n_classes == 1 else np.clip(F, 0.0, 1.0)
+        F, weights = np.zeros((n, n_classes)), self.adjacency
+        F[nodes] = known
+        for further in range(self.rounds, -1, -1) if unknown.size else ():
+            A = weights[unknown]
+            F[:] = 0.0
+            F[nodes] = known - prior  # so that 0 is the answer far from any label
+            F[unknown] = self._solve(_laplacian(A, unknown), A @ F, unknown)
+            F += prior
+            F = F if n_classes == 1 else np.clip(F, 0.0, 1.0)
+            if further:
+                weights = _weighted_by_agreement(self.adjacency, F)
+        return F
 
     def cross_fitted(self, nodes: NDArray[np.integer], labels: NDArray[Any], n_classes: int) -> Floats:
         """Return the harmonic function; labelled nodes get theirs from the labels of the other folds."""
         F = self.harmonic(nodes, labels, n_classes)
-        fold = folds(labels)
+        fold = stratified_folds(labels)
         for number in np.unique(fold):
             inside = fold == number
             F[nodes[inside]] = self.harmonic(nodes[~inside], labels[~inside], n_classes)[nodes[inside]]
@@ -129,25 +111,28 @@ class Diffusion:
             return exact
         solution = np.empty_like(right)
         strong: Callable[[Floats], Floats] | None = None
-        n = len(self.adjacency.indptr) - 1
-        is_sparse = self.adjacency.nnz <= 4 * n and len(unknown) <= EXACT_SPARSE
         inverse = 1.0 / system.diagonal()[:, None]
         steps = _PLAIN_STEPS if len(unknown) <= EXACT_SPARSE else _FEWER_STEPS
         columns = max(_AT_ONCE // len(unknown), 1)
         for first in range(0, right.shape[1], columns):
             B = right[:, first : first + columns]
-            found, is_solved = None, False
+            X, is_solved = np.zeros_like(B), False
             if strong is None:
-                found, is_solved = conjugate_gradients(system, B, lambda R: inverse * R, steps)
+                X, is_solved = conjugate_gradients(system, B, lambda R: inverse * R, X, steps)
             if not is_solved:
-                if strong is None and (len(unknown) <= EXACT or is_sparse):
-                    strong = splu(sp.csc_matrix(system)).solve
-                elif strong is None:
-                    self._hierarchy = self._hierarchy or coarsen(self.adjacency, int(np.log2(n / _COARSEST)) + 1)
-                    strong = _Multigrid(system, self._hierarchy, unknown)
-                found, _ = conjugate_gradients(system, B, strong, start=found)
-            solution[:, first : first + columns] = found
+                strong = strong or self._preconditioner(system, unknown)
+                X, _ = conjugate_gradients(system, B, strong, X)
+            solution[:, first : first + columns] = X
         return solution
+
+    def _preconditioner(self, system: sp.csr_array, unknown: NDArray[np.integer]) -> Callable[[Floats], Floats]:
+        """Return the factorisation of a small or sparse system, else the hierarchy as multigrid."""
+        n = self.adjacency.shape[0]
+        if len(unknown) <= EXACT or (self.adjacency.nnz <= 4 * n and len(unknown) <= EXACT_SPARSE):
+            factorised: Callable[[Floats], Floats] = splu(sp.csc_matrix(system)).solve
+            return factorised
+        self._hierarchy = self._hierarchy or coarsen(self.adjacency, int(np.log2(n / _COARSEST)) + 1)
+        return _Multigrid(system, self._hierarchy, unknown)
 
 
 def label_columns(labels: NDArray[Any], n_classes: int) -> Floats:
@@ -159,23 +144,11 @@ def label_columns(labels: NDArray[Any], n_classes: int) -> Floats:
     return columns
 
 
-def folds(labels: NDArray[Any], n_folds: int = FOLDS) -> NDArray[np.int64]:
-    """Return the fold of each labelled node, always the same; classes, or large and small numbers, are spread."""
-    order = np.lexsort((np.random.default_rng(0).random(len(labels)), labels))
-    fold = np.empty(len(labels), dtype=np.int64)
-    fold[order] = np.arange(len(labels)) % n_folds
-    return fold
-
-
 def conjugate_gradients(
-    A: sp.csr_array,
-    B: Floats,
-    preconditioner: Callable[[Floats], Floats],
-    steps: int = _MOST_STEPS,
-    start: Floats | None = None,
+    A: sp.csr_array, B: Floats, preconditioner: Callable[[Floats], Floats], X: Floats, steps: int = _MOST_STEPS
 ) -> tuple[Floats, bool]:
-    """Solve A X = B for all columns of B side by side; return X and whether the residual is within the tolerance."""
-    X, R = (np.zeros_like(B), B.copy()) if start is None else (start, B - A @ start)
+    """Solve A X = B, from X on, for all columns side by side; return X and whether the residual is small enough."""
+    R = B - A @ X
     enough = TOLERANCE * np.linalg.norm(B, axis=0)
     P = Z = preconditioner(R)
     rz = np.einsum("ij,ij->j", R, Z)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from hiergcn.compiled.csr import Int32s, Rows, UInt64s
+from hiergcn.compiled.csr import Int32s, Integers, Rows, UInt64s
 from hiergcn.compiled.jit import even_ranges, mix, run_over
 from hiergcn.settings.fields import CoarsenConfig
 
@@ -40,8 +40,7 @@ def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
 
 def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
     """Return a hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
-    with np.errstate(over="ignore"):
-        mixed = mix.__wrapped__(np.arange(rows.n, dtype=np.uint64))  # type: ignore[attr-defined]
+    mixed = hashed(np.arange(rows.n, dtype=np.uint64))
     hashes = np.empty(rows.n, dtype=np.uint64)
 
     def work(start: int, stop: int) -> None:
@@ -54,11 +53,18 @@ def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
     return hashes if loops_are_neighbours else hashes - mixed * _pattern(rows).diagonal()
 
 
+def hashed(numbers: UInt64s) -> UInt64s:
+    """Return each number with its bits mixed."""
+    with np.errstate(over="ignore"):
+        mixed: UInt64s = mix.__wrapped__(numbers)  # type: ignore[attr-defined]
+    return mixed
+
+
 def equivalence_classes(rows: Rows, hashes: UInt64s, loops_are_neighbours: bool, merge_isolated: bool) -> Int32s:
     """Return the smallest member of each node's equivalence class, (n,), for any `hashes` that agree on equal sets."""
     A, head = _pattern(rows), np.arange(rows.n, dtype=np.int32)
     isolated = np.diff(rows.indptr) <= A.diagonal()  # a node with only a loop is alone, too
-    nodes = head.copy() if merge_isolated else np.flatnonzero(~isolated)
+    nodes: Integers = head.copy() if merge_isolated else np.flatnonzero(~isolated)
     while nodes.size:
         leader = pd.Series(nodes).groupby(hashes[nodes], sort=False).transform("first").to_numpy()
         nodes, leader = nodes[leader != nodes], leader[leader != nodes]

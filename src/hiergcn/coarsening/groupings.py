@@ -1,4 +1,4 @@
-"""The grouping strategies: the paper's (Section 3.3, Algorithm 1), and three to compare it with.
+"""The grouping strategies: the paper's (Section 3.3, Algorithm 1), and four others.
 
 Random: Hendrickson & Leland, A multilevel algorithm for partitioning graphs, Supercomputing 1995.
 Heavy-edge: Karypis & Kumar, A fast and high quality multilevel scheme for partitioning irregular graphs, 1998.
@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from hiergcn.coarsening.contraction import group_members
-from hiergcn.coarsening.equivalence import equivalence_classes, equivalence_groups, neighbour_hashes
+from hiergcn.coarsening.equivalence import equivalence_classes, equivalence_groups, hashed, neighbour_hashes
 from hiergcn.coarsening.matching import UNBOUNDED, match_most_similar, visiting_order
-from hiergcn.compiled.csr import Bools, Int32s, Int64s, frozen, rows_of
-from hiergcn.compiled.jit import kernel, mix
+from hiergcn.compiled.csr import Bools, Int32s, Int64s, Rows, frozen, rows_of
+from hiergcn.compiled.jit import kernel
 from hiergcn.settings.fields import CoarsenConfig, register_strategy
 
 
@@ -47,12 +47,17 @@ def group_heavy_edge(
 def group_random(
     adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, rng: np.random.Generator
 ) -> Int32s:
-    """Visit nodes in random order; each takes one of its free neighbours, all equally likely."""
+    """Visit nodes in random order; each takes one of its free neighbours, all equally likely.
+
+    Choose by a hash of the draw and the pair, so that the order of the stored neighbours does not matter.
+    """
     rows = rows_of(adjacency)
-    order = rng.permutation(rows.n)
-    draw = rng.integers(2**63, dtype=np.uint64)
-    head = np.full(rows.n, -1, dtype=np.int32)
-    _match_random(rows.indptr, rows.indices, order, draw, node_weight, config.max_node_weight or UNBOUNDED, head)
+    order = rng.permutation(rows.n).astype(np.int32)
+    of_node = hashed(np.arange(rows.n, dtype=np.uint64) ^ rng.integers(2**63, dtype=np.uint64))
+    of_pair = hashed(np.repeat(of_node, np.diff(rows.indptr)) ^ rows.indices.astype(np.uint64))
+    head = np.empty(rows.n, dtype=np.int32)
+    drawn = Rows(rows.indptr, rows.indices, frozen(of_pair, np.float64))
+    match_most_similar(drawn, order, np.ones(rows.n), node_weight, config.max_node_weight, head)
     return head
 
 
@@ -80,33 +85,21 @@ def group_two_hop(
     return head
 
 
+@register_strategy("handshake")
+def group_handshake(
+    adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, _: np.random.Generator
+) -> Int32s:
+    """Pair nodes that choose each other, round by round."""
+    from hiergcn.coarsening.handshake import handshake_groups
+
+    return handshake_groups(adjacency, node_weight, config)
+
+
 def _alone(head: Int32s) -> Bools:
     """Return whether each node is the only one of its group; `head` is the smallest member."""
     alone: Bools = head == np.arange(len(head), dtype=np.int32)
     alone[head[~alone]] = False
     return alone
-
-
-@kernel
-def _match_random(
-    indptr: Int64s, indices: Int32s, order: Int64s, draw: np.uint64, node_weight: Int64s, limit: int, head: Int32s
-) -> None:
-    """Choose by a hash of the draw and the pair, so that the order of the stored neighbours does not matter."""
-    for j in order:
-        if head[j] >= 0:
-            continue
-        best, best_draw = -1, np.uint64(0)
-        row_draw = mix(draw ^ np.uint64(j))
-        for p in range(indptr[j], indptr[j + 1]):
-            k = indices[p]
-            if k == j or head[k] >= 0 or node_weight[j] + node_weight[k] > limit:
-                continue
-            drawn = mix(row_draw ^ np.uint64(k))
-            if best < 0 or drawn > best_draw:
-                best, best_draw = k, drawn
-        head[j] = j
-        if best >= 0:
-            head[j] = head[best] = min(j, best)
 
 
 @kernel

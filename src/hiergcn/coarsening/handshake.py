@@ -20,16 +20,13 @@ import scipy.sparse as sp
 from hiergcn.coarsening.matching import UNBOUNDED
 from hiergcn.compiled.csr import Float64s, Int32s, Int64s, Rows, rows_of
 from hiergcn.compiled.jit import even_ranges, kernel, run_over
-from hiergcn.settings.fields import CoarsenConfig, register_strategy
+from hiergcn.settings.fields import CoarsenConfig
 
 ROUNDS = 32
 """Most rounds. Graphs need 10 to 20; a long path whose edges become heavier and heavier could need one per edge."""
 
 
-@register_strategy("handshake")
-def group_handshake(
-    adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig, _: np.random.Generator
-) -> Int32s:
+def handshake_groups(adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig) -> Int32s:
     """Pair nodes that choose each other, then those left over that choose the same neighbour."""
     rows = rows_of(adjacency)
     scale = (node_weight if config.similarity == "node_weight" else adjacency.sum(axis=1)).astype(np.float64)

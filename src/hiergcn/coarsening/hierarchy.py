@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsening.contraction import group_sums
-from hiergcn.compiled.csr import Int32s, Int64s, frozen, is_one_number
+from hiergcn.compiled.csr import Int32s, Int64s, is_one_number
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
 from hiergcn.graph.adjacency import edge_count, reordered_adjacency
@@ -40,9 +41,8 @@ class Level:
             raise InputError(f"The adjacency of a level must be square, but its shape is {self.adjacency.shape}.")
         if self.node_weight.shape != (n,) or self.node_weight.dtype.kind != "i" or (n and self.node_weight.min() < 1):
             raise InputError(f"The node weights of a level of {n} nodes must be {n} positive integers.")
-        if self.group is None:
-            return
-        if self.group.shape != (n,) or self.group.dtype.kind != "i" or (n and self.group.min() < 0):
+        group = self.group
+        if group is not None and (group.shape != (n,) or group.dtype.kind != "i" or (n and group.min() < 0)):
             raise InputError(f"The grouping of a level of {n} nodes must be {n} hyper-node numbers from 0.")
 
     @property
@@ -89,18 +89,12 @@ class Hierarchy:
             raise InputError("A hierarchy needs at least the level of the input graph.")
         if self.depth > self.requested:
             raise InputError(f"A hierarchy of {self.depth} coarser levels cannot come from {self.requested} requested.")
-        for index, level in enumerate(self.levels):
-            last = index == self.depth
-            if last != (level.group is None):
-                raise InputError(f"Level {index} must have {'no' if last else 'a'} grouping.")
+        for index, (level, coarser) in enumerate(zip_longest(self.levels, self.levels[1:])):
+            if (level.group is None) != (coarser is None):
+                raise InputError(f"Level {index} must have {'no' if coarser is None else 'a'} grouping.")
             if level.group is None:
                 continue
-            coarser, group, weight = self.levels[index + 1], frozen(level.group, np.int32), level.node_weight
-            n_coarse = coarser.n_nodes
-            adds_up = group.max(initial=-1) < n_coarse and np.array_equal(
-                group_sums(group, frozen(weight, np.int64), n_coarse), coarser.node_weight
-            )
-            if not adds_up:
+            if not np.array_equal(group_sums(level.group, level.node_weight, coarser.n_nodes), coarser.node_weight):
                 raise InputError(f"Node weights of level {index + 1} are not the sums over groups of level {index}.")
 
     @property
@@ -147,9 +141,8 @@ class Hierarchy:
         """Return M of Eq. 3, (n_l, n_{l+1}): 1 if node j of `level` is in hyper-node k of the next level, else 0."""
         self._check_level(level, self.depth - 1)
         group = self.levels[level].grouping()
-        n = len(group)
-        parts = (np.ones(n), group, np.arange(n + 1, dtype=np.int32))
-        return sp.csr_array(parts, shape=(n, self.levels[level + 1].n_nodes))
+        parts = (np.ones(len(group)), group, np.arange(len(group) + 1, dtype=np.int32))
+        return sp.csr_array(parts, shape=(len(group), self.levels[level + 1].n_nodes))
 
     def to_frame(self, ids: npt.ArrayLike | None = None) -> "pd.DataFrame":
         """Return a table of `node`, `level`, `hyper_node`, with a row for every input node at every coarser level."""

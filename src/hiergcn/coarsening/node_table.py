@@ -48,26 +48,23 @@ def node_table(
     parts: list[tuple[Sequence[str], NDArray[Any]]] = [(["degree"], np.diff(graph.adjacency.indptr)[:, None])]
     if graph.features is not None:
         features = graph.features if isinstance(graph.features, np.ndarray) else graph.features.toarray()
-        own = np.asarray(features, dtype=np.float64)
-        parts.append((names, own))
+        X = values = np.asarray(features, dtype=np.float64)
+        parts.append((names, X))
         sums = np.asarray(graph.adjacency.sum(axis=1), dtype=np.float64)
         lonely = sp.diags_array((sums == 0).astype(np.float64))  # a node without neighbours keeps its own
         mean = sp.csr_array(sp.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ graph.adjacency + lonely)
-        values = own
         for hop in range(1, hops + 1):
             values = mean @ values
             parts.append(([f"hop{hop}:{name}" for name in names], values))
         hierarchy = coarsen(graph, levels)
         for level in range(1, hierarchy.depth + 1):
             group = hierarchy.hyper_nodes(level)
-            members = sp.csr_array((np.ones(n), (group, np.arange(n))), shape=(int(group.max()) + 1, n))
-            means = np.asarray(members @ own) / np.bincount(group)[:, None]
+            members = sp.csr_array((np.ones(n), (group, np.arange(n))))
+            means = np.asarray(members @ X) / np.bincount(group)[:, None]
             parts.append(([f"level{level}:{name}" for name in names], means[group]))
     if harmonic and graph.target.values is not None:
-        nodes = graph.labelled if graph.split is None else graph.split.train
-        if train is not None:
-            nodes = np.asarray(train, dtype=np.int64)
-        known = np.intersect1d(nodes, graph.labelled)
+        default = graph.labelled if graph.split is None else graph.split.train
+        known = np.intersect1d(default if train is None else np.asarray(train, dtype=np.int64), graph.labelled)
         if known.size < 2:
             raise InputError("Harmonic columns need two labels or more; give them, or set harmonic to False.")
         columns = Diffusion(graph.adjacency).cross_fitted(known, graph.truth[known], graph.n_outputs)

@@ -43,18 +43,17 @@ def coarsen_out_of_core(
     memory: str | None = None,
     threads: int | None = None,
     weight: str | None = None,
-    scratch: Path | None = None,
     on_level: Callable[[int, LevelSummary], None] | None = None,
 ) -> list[LevelSummary]:
     """Coarsen a graph on disk up to `levels` times and return the sizes of the levels, the input graph first.
 
     Args:
         edges: a Parquet file, a folder of them, or a table of a DuckDB database (`graph.duckdb/edges`).
-        out: a new .csv or .parquet file of node, level and hyper_node.
+        out: a new .csv or .parquet file of node, level and hyper_node. Temporary files are beside it, or in the
+            system's folder, and take about 100 bytes per edge.
         memory: limit of DuckDB, such as 8GB; by default 80 % of the machine's.
         threads: by default one per core.
         weight: column of the edge weights; by default `weight`, if there is one.
-        scratch: folder for temporary files, of about 100 bytes per edge; by default that of `out`, or the system's.
         on_level: called with the number and the sizes of each level.
     """
     if out is not None and out.suffix not in ENDINGS:
@@ -64,7 +63,7 @@ def coarsen_out_of_core(
     text = resources.files("hiergcn.coarsening").joinpath("handshake.sql").read_text(encoding="utf-8")
     _, *parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)
     queries = dict(zip(parts[::2], parts[1::2], strict=True))
-    parent = scratch or (out.absolute().parent if out is not None else None)
+    parent = None if out is None else out.absolute().parent
     with (
         tempfile.TemporaryDirectory(prefix=".hiergcn-", dir=parent) as folder,
         naming_duckdb_failure(edges) as duckdb,

@@ -5,16 +5,16 @@ are packed into parts, and on the way back every level improves the cut by movin
 edges lead to. The hyper-nodes of the hierarchy itself stay whole.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from hiergcn.coarsening.hierarchy import Hierarchy, Level
 from hiergcn.coarsening.multilevel import coarsen
-from hiergcn.compiled.csr import Bools, Float64s, Int64s, Rows, frozen, matrix_of, rows_of
+from hiergcn.compiled.csr import Bools, Float64s, Int64s, Rows, frozen, rows_of
 from hiergcn.compiled.jit import kernel
 from hiergcn.errors import InputError
+from hiergcn.graph.adjacency import read_only_csr
 from hiergcn.settings.fields import CoarsenConfig
 
 PIECES = 16
@@ -91,8 +91,7 @@ def _improve(rows: Rows, weight: Float64s, room: float, part: Int64s, load: Floa
             break
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
+class Part(NamedTuple):
     """The nodes of a part, and the hierarchy over them: at every level, the edges between nodes of the part."""
 
     nodes: Int64s
@@ -116,10 +115,6 @@ def restrict(hierarchy: Hierarchy, kept: Bools) -> Part:
             kept = kept[level.group]
             group = frozen(number[level.group[kept]], np.int32)
         number = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        rows: Any = level.adjacency[np.flatnonzero(kept)]
-        inside = kept[rows.indices]  # the edges between kept nodes; rows stay sorted, since nodes keep their order
-        ends = np.concatenate(([0], np.cumsum(inside)))[rows.indptr]
-        columns, data = number[rows.indices[inside]], rows.data[inside]
-        induced = Rows(frozen(ends, np.int64), frozen(columns, np.int32), frozen(data, data.dtype))
-        levels.append(Level(matrix_of(induced), frozen(level.node_weight[kept], np.int64), group))
+        induced = read_only_csr(level.adjacency[kept][:, kept])  # rows stay sorted, since nodes keep their order
+        levels.append(Level(induced, frozen(level.node_weight[kept], np.int64), group))
     return Part(np.flatnonzero(kept), Hierarchy(tuple(reversed(levels)), hierarchy.config, hierarchy.requested))

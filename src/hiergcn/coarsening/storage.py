@@ -11,7 +11,7 @@ read, and are the same to the last bit. So the file is small, and its levels can
 """
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsening.hierarchy import Hierarchy, Level
+from hiergcn.coarsening.hierarchy import Hierarchy
 from hiergcn.coarsening.multilevel import first_level, next_level
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
@@ -45,16 +45,11 @@ class UnknownStrategy:
 
 def save_hierarchy(hierarchy: Hierarchy, path: str | PathLike[str]) -> None:
     """Write `hierarchy` to `path`, whole or not at all."""
-    config = {field.name: getattr(hierarchy.config, field.name) for field in fields(CoarsenConfig)}
-    config["strategy"] = strategy_name(hierarchy.config.strategy)
+    config = vars(hierarchy.config) | {"strategy": strategy_name(hierarchy.config.strategy)}
     header = {"format": FORMAT, "requested": hierarchy.requested, "depth": hierarchy.depth, "config": config}
     finest = hierarchy.levels[0].adjacency
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        "indptr": finest.indptr,
-        "indices": finest.indices,
-        "data": finest.data,
-    }
+    arrays: dict[str, npt.NDArray[Any]] = {"header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)}
+    arrays |= {part: getattr(finest, part) for part in ("indptr", "indices", "data")}
     arrays |= {f"group_{i}": level.group for i, level in enumerate(hierarchy.levels) if level.group is not None}
     with written_whole(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
@@ -66,16 +61,23 @@ def write_levels(hierarchy: Hierarchy, path: Path, ids: npt.ArrayLike | None = N
         save_hierarchy(hierarchy, path)
     elif path.suffix == ".csv":
         write_csv(hierarchy.to_frame(ids), path)
-    elif path.suffix == ".parquet":
+    else:
         with written_whole(path) as part:
             hierarchy.to_frame(ids).to_parquet(part, index=False)
-    else:
-        raise InputError(f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}.")
 
 
 def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
     """Read and check a file that `save_hierarchy` wrote."""
-    arrays = _read(path)
+    try:
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise ValueError("it is not an archive")
+        with archive:
+            arrays = dict(archive)
+    except FileNotFoundError as error:
+        raise InputError(f"There is no file {path}; give the path of a saved hierarchy.") from error
+    except DAMAGED_ARRAYS as error:
+        raise InputError(f"{path} cannot be read as a hierarchy ({error!s:.200}); make it again.") from error
     try:
         header = json.loads(np.asarray(arrays["header"]).tobytes())
         if header["format"] != FORMAT:
@@ -86,35 +88,15 @@ def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
         n = len(arrays["indptr"]) - 1
         matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
         matrix.check_format(full_check=True)
-        levels = [first_level(checked_adjacency(matrix))]
+        level, finer = first_level(checked_adjacency(matrix)), []
         for i in range(header["depth"]):
-            levels[-1:] = _step(levels[-1], arrays[f"group_{i}"], i)
-        return Hierarchy(tuple(levels), CoarsenConfig(**config), header["requested"])
+            grouped = replace(level, group=arrays[f"group_{i}"])  # checks its form
+            group = grouped.grouping()
+            if group.max() >= len(group) or not np.bincount(group).all():
+                raise InputError(f"group_{i} must number the hyper-nodes from 0 without gaps")
+            finer.append(replace(level, group=frozen(group, np.int32)))
+            level = next_level(finer[-1], int(group.max()) + 1)
+        return Hierarchy((*finer, level), CoarsenConfig(**config), header["requested"])
     except (KeyError, ValueError, TypeError, IndexError) as error:  # InputError is a ValueError
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise InputError(f"{path} is not a usable hierarchy: {reason}; make it again with coarsen.") from error
-
-
-def _read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
-    try:
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("it is not an archive")
-        with archive:
-            return dict(archive)
-    except FileNotFoundError as error:
-        raise InputError(f"There is no file {path}; give the path of a saved hierarchy.") from error
-    except DAMAGED_ARRAYS as error:
-        raise InputError(f"{path} cannot be read as a hierarchy ({error!s:.200}); make it again.") from error
-
-
-def _step(level: Level, group: npt.NDArray[Any], index: int) -> tuple[Level, Level]:
-    """Return the level with its grouping, and the next level."""
-    n = level.n_nodes
-    if group.shape != (n,) or group.dtype.kind != "i":
-        raise InputError(f"group_{index} must be {n} integers")
-    n_coarse = int(group.max(initial=-1)) + 1
-    if n and (group.min() < 0 or n_coarse > n or not np.bincount(group).all()):
-        raise InputError(f"group_{index} must number the hyper-nodes from 0 without gaps")
-    grouped = Level(level.adjacency, level.node_weight, frozen(group, np.int32))
-    return grouped, next_level(grouped, n_coarse)

@@ -16,7 +16,7 @@ from hiergcn.fragments import card, sentence, table
 from hiergcn.graph.adjacency import checked_adjacency, edge_count, position_of, read_only_csr, reordered_adjacency
 from hiergcn.graph.conversions import Conversions
 from hiergcn.graph.coordinates import Coordinates
-from hiergcn.graph.split import PARTS, Split
+from hiergcn.graph.split import Split
 from hiergcn.graph.tables.feature_columns import LARGEST, STRUCTURAL, FeatureColumn
 from hiergcn.graph.tables.feature_table import FeatureTable
 from hiergcn.graph.tables.node_ids import IdColumn
@@ -76,10 +76,8 @@ class Graph(Conversions):
             raise InputError(f"The columns describe {width:,} features, but there are {n_features:,}; leave them out.")
         if self.missing is not None and self.missing.shape != (n, len(self.columns)):
             raise InputError("The array of missing numbers must have a row per node and a column per table column.")
-        for part in PARTS if self.split is not None else ():
-            nodes = getattr(self.split, part)
-            if nodes.size and nodes[-1] >= n:
-                raise InputError(f"The {part} part of the split names node {nodes[-1]}, but the graph has {n:,} nodes.")
+        if self.split is not None:
+            self.split.check_nodes(n, "the graph")
         checked = {
             "adjacency": adjacency,
             "features": features,
@@ -91,9 +89,7 @@ class Graph(Conversions):
             **target.fields(),
         }
         if self.coordinates is not None and len(self.coordinates.values) != n:
-            raise InputError(
-                f"There are coordinates of {len(self.coordinates.values):,} nodes, not of {n:,}; give each."
-            )
+            raise InputError(f"There are coordinates of {len(self.coordinates.values):,} nodes, not of {n:,}.")
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -153,11 +149,8 @@ class Graph(Conversions):
     def with_labels_from(self, path: str | Path, unknown: Sequence[str] | None = None) -> "Graph":
         """Return the same graph with the labels of a CSV of id and label as well, such as a filled-in `suggest`.
 
-        A label that a node has is replaced. If the graph has a split, nodes that get their first label join training.
-
-        Args:
-            path: blank labels are skipped.
-            unknown: labels that mean unknown, see `from_csv`.
+        A label that a node has is replaced, and blank ones and those that mean `unknown` are skipped, as in `from_csv`.
+        If the graph has a split, nodes that get their first label join training.
         """
         from hiergcn.graph.tables.label_columns import with_further_labels, with_more_training
 
@@ -187,14 +180,15 @@ class Graph(Conversions):
         return self  # nothing in it changes
 
     def __repr__(self) -> str:
-        sizes: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
-        facts = sizes | self.target.facts() | {"labelled": self.labelled.size}
+        facts = self._facts() | {"labelled": self.labelled.size}
         return f"Graph({self.name!r}, {', '.join(f'{name}={fact!r}' for name, fact in facts.items())})"
+
+    def _facts(self) -> dict[str, object]:
+        sizes: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
+        return sizes | self.target.facts()
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: sizes, classes with their labels, and the reader's notes."""
-        facts: dict[str, object] = {"nodes": self.n_nodes, "edges": self.n_edges, "features": self.n_features}
-        facts |= self.target.facts()
         parts = [sentence(note) for note in self.notes[:_SHOWN_NOTES]]
         if self.labels is not None and self.class_names:
             counts = np.bincount(self.labels[self.labelled], minlength=self.n_classes)
@@ -203,7 +197,7 @@ class Graph(Conversions):
             shares = [float(counts[k] / max(counts.max(), 1)) for k in order]
             more = self.n_classes - len(rows)
             parts += [table(("class", "labels"), rows, shares), *([sentence(f"and {more:,} more")] if more > 0 else [])]
-        return card(self.name, facts | {"with a label": int(self.labelled.size)}, *parts)
+        return card(self.name, self._facts() | {"with a label": int(self.labelled.size)}, *parts)
 
 
 def checked_features(features: Any, n: int) -> Features:

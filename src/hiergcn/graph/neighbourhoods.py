@@ -50,8 +50,7 @@ def spread_marks(rows: Rows, marks: Marks) -> Marks:
     filled = np.flatnonzero(np.diff(rows.indptr))
     for some in np.array_split(filled, 1 + rows.indptr[-1] // CHUNK) if filled.size else ():
         first, last = rows.indptr[some[0]], rows.indptr[some[-1] + 1]
-        found = np.bitwise_or.reduceat(marks[rows.indices[first:last]], rows.indptr[some] - first)
-        spread[some] |= found
+        spread[some] |= np.bitwise_or.reduceat(marks[rows.indices[first:last]], rows.indptr[some] - first)
     return spread
 
 
@@ -67,13 +66,9 @@ def count_marks(marks: Marks) -> Int64s:
 def breadth_first(adjacency: sp.csr_array, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return all nodes in breadth-first order, and the level of each node.
 
-    The search begins at starts[0] and goes on, when a component is finished, at the next start that has not been
-    visited. The level is the number of hops from the start of the component, plus n for every earlier component. So
-    any path between two nodes has at least as many edges as their levels differ by, or there is none.
-
-    Args:
-        adjacency: (n, n) symmetric.
-        starts: every node once, in the order in which they may begin a search.
+    `starts` holds every node once: the search begins at the first and goes on, when a component is finished, at the
+    next that has not been visited. The level is the number of hops from the start of the component, plus n for every
+    earlier component. So any path between two nodes has at least as many edges as their levels differ by.
     """
     n = adjacency.shape[0]
     order, level = np.empty(n, np.int64), np.full(n, -1, np.int64)
@@ -84,19 +79,12 @@ def breadth_first(adjacency: sp.csr_array, starts: NDArray[np.int64]) -> tuple[N
 def within_hops(
     adjacency: sp.csr_array, radii: Sequence[int], values: NDArray[Any] | None = None
 ) -> tuple[Int64s, Float64s]:
-    """Return for each node and radius the nodes within so many hops, and the mean of their rows of values.
+    """Count the nodes within so many hops, `radii` ascending, of each node, and average their rows of values.
 
-    A node is within 0 hops of itself. Every node is searched from, so that the counts are exact. A search ends before
-    the hop that would take it through more than `MOST_ENDS` ends of edges, so that hubs cannot make the time grow with
-    the square of the nodes; larger radii then repeat what was found so far.
-
-    Args:
-        adjacency: (n, n) symmetric.
-        radii: hops, ascending.
-        values: a row of numbers for each node, (n, columns).
-
-    Returns:
-        Counts (n, radii), and means (n, radii, columns).
+    Return counts (n, radii) and means (n, radii, columns). A node is within 0 hops of itself. Every node is searched
+    from, so that the counts are exact. A search ends before the hop that would take it through more than `MOST_ENDS`
+    ends of edges, so that hubs cannot make the time grow with the square of the nodes; larger radii then repeat what
+    was found so far.
     """
     rows, ends = rows_of(adjacency), np.array(radii, np.int64)
     table = np.empty((rows.n, 0)) if values is None else np.ascontiguousarray(values, np.float64)
@@ -117,28 +105,23 @@ def hops_to_classes(
     """Return the hops from each node to the nearest labelled node of each class but itself, (n, classes).
 
     Infinite if there is none. A labelled node itself is left out: the nearest other one of its class is found over an
-    edge (a, b) between the nodes that are nearest to it and those nearest to others, by d(a) + 1 + d(b).
-
-    Args:
-        adjacency: (n, n) symmetric.
-        nodes: with a label, (m,).
-        labels: their classes, (m,).
-        n_classes: number of classes.
+    edge (a, b) between the nodes that are nearest to it and those nearest to others, by d(a) + 1 + d(b). `labels` are
+    the classes of `nodes`.
     """
     from scipy.sparse.csgraph import dijkstra  # imports linear algebra, which reading a graph does not need
 
     n = adjacency.shape[0]
     hops = np.full((n, n_classes), np.inf)
-    one, other = np.repeat(np.arange(n), np.diff(adjacency.indptr)), adjacency.indices
+    here, there = np.repeat(np.arange(n), np.diff(adjacency.indptr)), adjacency.indices
     for k in range(n_classes):
         inside = nodes[labels == k]
         if not inside.size:
             continue
         d, _, source = dijkstra(adjacency, unweighted=True, indices=inside, min_only=True, return_predecessors=True)
         hops[:, k] = d
-        across = (source[one] != source[other]) & np.isfinite(d[one])
+        across = (source[here] != source[there]) & np.isfinite(d[here])
         nearest = np.full(n, np.inf)
-        np.minimum.at(nearest, source[one[across]], d[one[across]] + 1.0 + d[other[across]])
+        np.minimum.at(nearest, source[here[across]], d[here[across]] + 1.0 + d[there[across]])
         hops[inside, k] = nearest[inside]
     return hops
 

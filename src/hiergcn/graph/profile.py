@@ -4,8 +4,8 @@ Only training labels are read, so settings may be chosen by a profile.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,8 +26,7 @@ WORDS = "l2"  # scaling of word counts and similar features
 MOSTLY_ZERO = 0.25  # share of non-zero entries below which features are taken for word counts
 
 
-@dataclass(frozen=True)
-class Homophily:
+class Homophily(NamedTuple):
     """How often two training nodes at the ends of an edge, or of a path of two edges, have the same class."""
 
     same: float
@@ -49,7 +48,6 @@ class GraphProfile:
     """Measures of a graph and of the training labels of a split."""
 
     nodes: int
-    edges: int
     components: int
     largest: float
     """Share of the nodes in the largest component."""
@@ -60,22 +58,13 @@ class GraphProfile:
     growth: tuple[float, ...]
     """Mean share of the graph within each number of `STEPS` from a node, over a fixed sample of nodes."""
     labels_per_class: tuple[int, ...]
-    """Training labels of each class."""
+    """Training labels of each class; numbers count as one class."""
     pairs: Homophily | None
     """None if too few training nodes are neighbours or have a common neighbour, or for numbers."""
     correlation: float | None = None
     """Of the numbers at both ends of edges between training nodes; None for classes, or if such edges are too few."""
     numbers: bool = False
-    """Whether numbers are predicted; they count as one class."""
-
-    @property
-    def classes(self) -> int:
-        return len(self.labels_per_class)
-
-    @property
-    def label_rate(self) -> float:
-        """Share of the nodes that have a training label."""
-        return sum(self.labels_per_class) / self.nodes
+    """Whether numbers are predicted."""
 
     @property
     def large_diameter(self) -> bool:
@@ -83,65 +72,49 @@ class GraphProfile:
         return self.diameter > LARGE_DIAMETER * math.log2(self.nodes)
 
     @property
-    def homophily(self) -> float | None:
-        """Share of edges between training nodes that join equal classes; see `pairs`. None if unknown."""
-        return None if self.pairs is None else self.pairs.same
-
-    @property
     def adjusted_homophily(self) -> float | None:
-        """The same, with 0 for what chance gives and 1 for equal classes everywhere. None if unknown."""
+        """Share of equal classes: 0 for what chance gives, 1 for equal classes everywhere. None if unknown."""
         return None if self.pairs is None else self.pairs.adjusted
 
-    def sentences(self) -> list[str]:
-        """Describe the graph, a sentence each; what may make classes hard to predict is left to `warnings`."""
-        return [text for text, warns in self._remarks() if not warns]
-
-    def warnings(self) -> list[str]:
-        """Describe what may make classes hard to predict, a sentence each."""
-        return [text for text, warns in self._remarks() if warns]
-
-    def _remarks(self) -> Iterator[tuple[str, bool]]:
-        """Yield sentences, and whether they are warnings."""
-        if self.components == 1:
-            yield "The graph is connected.", False
-        else:
-            alone = "1 node has" if self.isolated == 1 else f"{self.isolated:,} nodes have"
-            lonely = f"; {alone} no edge" if self.isolated else ""
+    def sentences(self) -> list[tuple[str, bool]]:
+        """Describe the graph; a sentence is marked if it tells what may make classes hard to predict."""
+        connected = "The graph is connected."
+        if self.components > 1:
+            lonely = f"; nodes without an edge: {self.isolated:,}" if self.isolated else ""
             largest = f"the largest holds {_percent(self.largest)} of the nodes"
-            yield f"The graph has {self.components:,} components, and {largest}{lonely}.", False
-
+            connected = f"The graph has {self.components:,} components, and {largest}{lonely}."
         near, far = (_percent(self.growth[STEPS.index(steps)]) for steps in (4, 16))
         diameter = f"The diameter is {'large' if self.large_diameter else 'small'}: at least {self.diameter:,} steps."
         reached = f"On average a node reaches {near} of the graph in 4 steps and {far} in 16."
-        yield f"{diameter} {reached}", self.large_diameter
-
-        yield self._neighbours()
-
-        fewest, most = min(self.labels_per_class), max(self.labels_per_class)
-        share = f"{_percent(self.label_rate)} of the nodes have a training"
+        fewest, most, total = min(self.labels_per_class), max(self.labels_per_class), sum(self.labels_per_class)
+        given, few = f"label: {most:,} per class.", fewest < FEW_PER_CLASS
         if self.numbers:
-            yield f"{share} value: {most:,}.", False
-        else:
-            each = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-            yield f"{share} label: {each} per class.", fewest < FEW_PER_CLASS
+            given, few = f"value: {most:,}.", False
+        elif fewest < most:
+            given = f"label: {fewest:,} to {most:,} per class."
+        return [
+            (connected, False),
+            (f"{diameter} {reached}", self.large_diameter),
+            self._neighbours(),
+            (f"{_percent(total / self.nodes)} of the nodes have a training {given}", few),
+        ]
 
     def _neighbours(self) -> tuple[str, bool]:
+        """Tell whether neighbours are alike, and whether they are not."""
         if self.correlation is not None:
             weak = self.correlation < WEAK_HOMOPHILY
             often = "hardly have similar values" if weak else "tend to have similar values"
             return f"Neighbours {often}: their correlation is {self.correlation:.2f}.", weak
-        if self.numbers:
-            return "Too few training nodes are neighbours to tell whether these have similar values.", False
-        pairs = self.pairs
-        if pairs is None:
-            return "Too few training nodes are near each other to tell whether neighbours share their class.", False
-        who, joined = "Neighbours", f"of {pairs.pairs:,} edges between training nodes join"
-        if pairs.steps == 2:
-            who, joined = "Nodes two steps apart", f"of {pairs.pairs:,} such pairs of training nodes have"
-        weak = pairs.adjusted < WEAK_HOMOPHILY
+        if self.pairs is None:
+            alike = "have similar values" if self.numbers else "share their class"
+            return f"Too few training nodes are near each other to tell whether neighbours {alike}.", False
+        same, chance, steps, count = self.pairs
+        who, joined = "Neighbours", f"{count:,} edges between training nodes join"
+        if steps == 2:
+            who, joined = "Nodes two steps apart", f"{count:,} such pairs of training nodes have"
+        weak = self.pairs.adjusted < WEAK_HOMOPHILY
         often = "often differ in class" if weak else "tend to share their class"
-        shares = f"{_percent(pairs.same)} {joined} equal classes, chance gives {_percent(pairs.chance)}"
-        return f"{who} {often}: {shares}.", weak
+        return f"{who} {often}: {_percent(same)} of {joined} equal classes, chance gives {_percent(chance)}.", weak
 
 
 def _percent(share: float) -> str:
@@ -156,26 +129,27 @@ def profile_graph(graph: Graph, split: Split) -> GraphProfile:
     order, level = breadth_first(graph.adjacency, nodes)
     sizes = np.bincount(level // n)
     end = int(np.cumsum(sizes)[sizes.argmax()])  # components follow each other, so that its farthest node is its last
-    farthest = order[end - 1]
-    _, distance = breadth_first(graph.adjacency, np.concatenate([[farthest], np.delete(nodes, farthest)]))
-    numbers, correlation = graph.target.kind == "numbers", None
-    if numbers:
+    _, distance = breadth_first(graph.adjacency, np.roll(nodes, -order[end - 1]))
+    pairs: Homophily | None = None
+    correlation: float | None = None
+    if graph.target.kind == "numbers":
         inside = sp.csr_array(graph.adjacency[split.train][:, split.train]).tocoo()
         here, there = (graph.truth[split.train][ends] for ends in inside.coords)
         if here.size >= 2 * FEWEST_EDGES and here.std() > 0:
             correlation = float(np.corrcoef(here, there)[0, 1])
+    else:
+        pairs = _homophily(graph.adjacency, split.train, labels)
     return GraphProfile(
         nodes=n,
-        edges=graph.n_edges,
         components=sizes.size,
         largest=float(sizes.max() / n),
         isolated=int(np.count_nonzero(sizes == 1)),
         diameter=int(distance[distance < n].max()),
-        growth=tuple(float(size) for size in neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n),
+        growth=tuple((neighbourhood_sizes(graph.adjacency, STEPS).mean(axis=1) / n).tolist()),
         labels_per_class=tuple(np.bincount(labels, minlength=graph.n_outputs).tolist()),
-        pairs=None if numbers else _homophily(graph.adjacency, split.train, labels),
+        pairs=pairs,
         correlation=correlation,
-        numbers=numbers,
+        numbers=graph.target.kind == "numbers",
     )
 
 
@@ -188,27 +162,20 @@ def _homophily(adjacency: sp.csr_array, train: NDArray[np.int64], labels: NDArra
     train, labels = train[several], labels[several]
     if not labels.size:
         return None
-    classes = int(labels.max()) + 1
     # (n, classes): training neighbours of each node by class; self-loops do not count
-    given = sp.csr_array((np.ones(train.size), (train, labels)), shape=(adjacency.shape[0], classes))
+    given = sp.csr_array((np.ones(train.size), (train, labels)), shape=(adjacency.shape[0], int(labels.max()) + 1))
     links = sp.csr_array((np.ones(adjacency.nnz), adjacency.indices, adjacency.indptr), shape=adjacency.shape)
     beside = sp.csr_array(links @ given - sp.diags_array(links.diagonal()) @ given)
     beside.eliminate_zeros()
-    joined = sp.csr_array(given.T @ beside)  # (classes, classes): ends of edges between training nodes
-    if joined.sum() >= 2 * FEWEST_EDGES:
-        return _compared(joined, steps=1)
-    # Each path through a common neighbour weighs 1 / (its training neighbours - 1): hubs do not outweigh all others
-    count: NDArray[np.float64] = beside.sum(axis=1)
-    middle = count > 1
-    if count[middle].sum() < 2 * FEWEST_EDGES:
-        return None
-    beside, count = beside[middle], count[middle]
-    weighted = sp.diags_array(1.0 / (count - 1.0)) @ beside
-    return _compared(sp.csr_array(beside.T @ weighted - sp.diags_array(weighted.sum(axis=0))), steps=2)
-
-
-def _compared(joined: sp.csr_array, steps: int) -> Homophily:
-    """Return how often pairs have the same class; `joined` (classes, classes) counts them from both ends."""
+    joined, steps = sp.csr_array(given.T @ beside), 1  # (classes, classes): ends of edges between training nodes
+    if joined.sum() < 2 * FEWEST_EDGES:
+        # Each path through a common neighbour weighs 1 / (its training neighbours - 1): hubs do not outweigh all others
+        count: NDArray[np.float64] = beside.sum(axis=1)
+        middle = count > 1
+        if count[middle].sum() < 2 * FEWEST_EDGES:
+            return None
+        weighted = sp.diags_array(1.0 / (count[middle] - 1.0)) @ beside[middle]
+        joined, steps = sp.csr_array(beside[middle].T @ weighted - sp.diags_array(weighted.sum(axis=0))), 2
     ends = joined.sum(axis=1) / joined.sum()
     same = float(joined.diagonal().sum() / joined.sum())
     return Homophily(same, float(ends @ ends), steps, round(joined.sum() / 2))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PER_CLASS = 20
 """Training nodes of each class in a random split, unless others are asked for."""
+FOLDS = 5
+"""Parts of the training nodes, each of which is judged by, or gets values from, the labels of the others."""
 PARTS = ("train", "validation", "test")
 ALL_PARTS = (*PARTS, "calibration")
 
@@ -200,16 +202,22 @@ class Split:
         place[order] = np.arange(order.size)
         return Split(*(place[getattr(self, part)] for part in ALL_PARTS))
 
+    def check_nodes(self, n: int, graph: str) -> None:
+        """Refuse a split of more than the n nodes of the graph of that name."""
+        for part in ALL_PARTS:
+            nodes = getattr(self, part)
+            if nodes.size and nodes[-1] >= n:
+                raise InputError(f"The {part} part names node {nodes[-1]}, but {graph} has {n:,} nodes.")
+
     def check(self, graph: "Graph") -> None:
         """Refuse a split with which no model of `graph` can be trained and selected."""
         labels = graph.strata
         if not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
         graph.target.check_known(graph.name)
+        self.check_nodes(graph.n_nodes, graph.name)
         for part in ALL_PARTS:
             nodes = getattr(self, part)
-            if nodes.size and nodes[-1] >= graph.n_nodes:
-                raise InputError(f"The {part} part names node {nodes[-1]}, but {graph.name} has {graph.n_nodes} nodes.")
             unknown = nodes[labels[nodes] < 0]
             if unknown.size:
                 raise InputError(f"The {part} part names node {graph.ids[unknown[0]]} without a label; take it out.")
@@ -242,6 +250,14 @@ def _labelled_by_hops(graph: "Graph", rng: np.random.Generator) -> tuple[NDArray
         raise InputError(f"{graph.name} has no labels to draw a split from.")
     order, level = breadth_first(graph.adjacency, rng.permutation(graph.n_nodes))
     return order[graph.strata[order] >= 0], level
+
+
+def stratified_folds(labels: NDArray[Any], count: int = FOLDS) -> NDArray[np.int64]:
+    """Return the fold of each labelled node, always the same; classes, or large and small numbers, are spread."""
+    order = np.lexsort((np.random.default_rng(0).random(len(labels)), labels))
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order] = np.arange(len(labels)) % count
+    return fold
 
 
 def split_generator(seed: int) -> np.random.Generator:

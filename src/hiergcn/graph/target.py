@@ -7,7 +7,7 @@ mean, for a task or a saved model.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,11 @@ TARGET = "value"
 Kind = Literal["classes", "numbers"]
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """Mean and standard deviation of the training values: models learn numbers in these units."""
 
     mean: float
     std: float
-
-    @classmethod
-    def from_values(cls, values: NDArray[np.float64]) -> Self:
-        std = float(values.std())
-        return cls(float(values.mean()), std if std > 0 else 1.0)
 
     def standardised(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
         scaled: NDArray[np.float32] = ((values - self.mean) / self.std).astype(np.float32)
@@ -180,7 +174,8 @@ class Numbers(_Values):
             raise InputError(f"Every training value of {graph} is {same}; give nodes with different values.")
 
     def for_training(self, train: NDArray[np.int64]) -> "Numbers":
-        return Numbers(None, self.name, Scale.from_values(self.truth[train]))
+        values = self.truth[train]
+        return Numbers(None, self.name, Scale(float(values.mean()), float(values.std()) or 1.0))
 
     def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
         assert self.scale is not None
@@ -223,9 +218,7 @@ def make_target(
     if targets is not None:
         values = np.asarray(targets)
         if values.shape != (n,):
-            raise InputError(
-                f"The targets have shape {values.shape}, but the graph has {n:,} nodes; give one per node."
-            )
+            raise InputError(f"The targets have shape {values.shape}, but the graph has {n:,} nodes; give one each.")
         if values.dtype.kind not in "buif":
             raise InputError(f"Targets are of type {values.dtype}; give numbers, and NaN if unknown.")
         values = values.astype(np.float64, copy=False)

@@ -33,7 +33,6 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.coarsening import Hierarchy
-from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.errors import InputError
 from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.structure import SURROUNDINGS, surroundings
@@ -365,6 +364,8 @@ def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
     """Return the cross-fitted columns of a task, (n, classes)."""
 
     def make() -> np.ndarray:
+        from hiergcn.coarsening.diffusion import Diffusion
+
         columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
         return columns.astype(np.float32)
 

@@ -21,9 +21,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen, diffusion
+from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.graph import Graph, Split
+from hiergcn.graph.split import stratified_folds
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import INPUTS, build_method
@@ -297,7 +298,7 @@ def fold_of(
     if order is not None:
         nodes = order[np.isin(order, nodes)]
     classes = labels[nodes]
-    return nodes, np.where(np.bincount(classes)[classes] > 1, diffusion.folds(classes, count), -1)
+    return nodes, np.where(np.bincount(classes)[classes] > 1, stratified_folds(classes, count), -1)
 
 
 class AllSeedsFailedError(HierGCNError):
