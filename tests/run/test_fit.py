@@ -19,7 +19,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
-from hiergcn.reports.leaderboard import Row
+from hiergcn.reports.leaderboard import Row, board_of
 from hiergcn.run.fit import BASELINES, fit, own_split
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
@@ -88,7 +88,12 @@ def test_a_new_metric_shows_up_everywhere_and_earlier_runs_load(
     assert all(f"{score:.4g}" in shown for score in scores)
     assert shown.count("log loss") == 2  # of the run, and over a column of the methods
     assert "test, log loss (lower is better, not in %)" in shown
-    assert f"<td>{scores[0]:.4g}</td>" in now.page()
+    page = now.page()
+    assert '<th scope="col">log loss</th>' in page  # of the leaderboard
+    assert page.count(f"<td>{scores[0]:.4g}</td>") == 2
+    assert metrics["delivered_log_loss"] == pytest.approx(scores[0])
+    automatic = replace(board_of(now.scores), automatic=True)
+    assert any(column.title == "log loss" and column.cell(automatic.ours) for column in automatic.screen_columns)
 
     assert list(earlier.test or ()) == ["accuracy", "macro_f1", "balanced_accuracy"]
     assert "log loss" not in screen(earlier) + earlier.page() + earlier._repr_html_()

@@ -280,7 +280,8 @@ def evaluate(
     on, nodes = ("test", split.test) if len(split.test) else ("validation", validation)
     truth, scored = graph.truth[nodes], outputs[nodes]
     scores, validated = score(target, truth, scored), score(target, graph.truth[validation], outputs[validation])
-    delivered = scores if target.kind == "numbers" else ["accuracy"]
+    of_classes = [name for name, metric in metrics_for(target).items() if metric.of_outputs or name == "accuracy"]
+    delivered = scores if target.kind == "numbers" else of_classes
     metrics: dict[str, Any] = {f"delivered_{name}": scores[name] if on == "test" else None for name in delivered}
     metrics |= {f"delivered_val_{name}": validated[name] for name in delivered}
     if target.kind == "numbers":

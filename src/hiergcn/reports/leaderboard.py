@@ -207,7 +207,8 @@ class Board:
         """The columns of the table that a page folds."""
         if self.metric == "accuracy":
             validation = Column("validation,\u00a0%", lambda row: self.shown(self.validation(row)))
-            return [*(self.main_columns[:1] if self.on == "test" else []), validation, SEEDS, TIME]
+            main = self.main_columns[:1] if self.on == "test" else []
+            return [*main, validation, *self.probability_scores, SEEDS, TIME]
         seen = Column("R² on validation", lambda row: self.shown(self.validation(row)))
         errors = [column._replace(title=self.metrics[name].title) for name, column in self.scores.items()][1:]
         return [*errors, *([seen] if self.on == "test" else [])]
@@ -228,7 +229,8 @@ class Board:
             return [main, *further, WEIGHT, TIME]
         if self.automatic:
             test = Column("test %", lambda row: self.shown(row.test.main.mean if row.test else None))
-            return [Column("validation %", lambda row: self.shown(self.validation(row))), test, WEIGHT, SEEDS, TIME]
+            validation = Column("validation %", lambda row: self.shown(self.validation(row)))
+            return [validation, test, *self.probability_scores, WEIGHT, SEEDS, TIME]
         return [self.with_spread(main.title), *further, SEEDS, TIME]
 
     def with_spread(self, title: str) -> Column:
@@ -239,6 +241,11 @@ class Board:
     def scores(self) -> dict[str, Column]:
         """A column for each metric."""
         return {name: Column(metric.heading, partial(self.text, metric=name)) for name, metric in self.metrics.items()}
+
+    @property
+    def probability_scores(self) -> list[Column]:
+        """The columns of metrics of probabilities, which tell methods apart that decide alike."""
+        return [column for name, column in self.scores.items() if self.metrics[name].of_outputs]
 
     def text(self, row: Row, metric: str | None = None) -> str:
         """Return a score of a row as tables show it, by default the main one."""
