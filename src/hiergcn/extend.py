@@ -12,7 +12,7 @@ from hiergcn.model.baselines.base import (
     drawing_from,
     numpy_generator,
 )
-from hiergcn.model.baselines.pyg import EdgeMethod, Edges, on_projected, pyg_layers
+from hiergcn.model.baselines.gat import EdgeMethod, Edges, on_projected, pyg_layers
 from hiergcn.model.hgcn import HGCN, GraphConvolution, HGCNMethod, glorot
 from hiergcn.model.levels import Field, LevelTensors
 from hiergcn.model.method import (

@@ -131,7 +131,7 @@ def test_a_saved_model_predicts_on_a_graph_in_another_order(graph: Graph, split:
 
 
 def test_settings_of_columns_need_columns() -> None:
-    with pytest.raises(InputError, match="sharp has no effect without harmonic columns"):
+    with pytest.raises(InputError, match="sharp has no effect without harmonic"):
         build_method("mlp", settings_for("mlp").override({"sharp": True}).model)
 
 

@@ -27,14 +27,9 @@ components of P (X - 1 m), where m is the mean row of X. X becomes (X - 1 m) V, 
 mean length of 1. V is found by subspace iteration, so that sparse features stay sparse. m and V are saved with the
 model's weights and apply to other graphs too.
 
-P goes through the graph and its hierarchy, as H-GCN's coarsening and refining do, linear and without parameters.
-
-.. math:: P = \sum_{l=0}^{L} \beta_l \, B_l \Big( \frac{1}{K_l + 1} \sum_{k=0}^{K_l} \hat A_l^k \Big) B_l^\top,
-   \qquad B_l = M_{0 \to l} (M_{0 \to l}^\top M_{0 \to l})^{-1/2}
-
-M_{0→l} groups nodes into the hyper-nodes of level l. The columns of B_l have length 1, so B_l B_lᵀ H gives each node
-the mean of its hyper-node. P is symmetric with eigenvalues between -1 and 1, so its gradient is P again. It is computed
-level by level, as in H-GCN: sums go down, and the result of each level is added on the way up.
+P goes through graph and hierarchy as H-GCN's coarsening and refining do, linear and without parameters
+(`ops/propagation.py`). B_l = M_{0→l} (M_{0→l}ᵀ M_{0→l})^-1/2, where M_{0→l} groups nodes into the hyper-nodes of level
+l: its columns have length 1. So P is symmetric with eigenvalues between -1 and 1, and its gradient is P again.
 """
 
 from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ means go back to SIGN (Frasca et al., 2020), which averages by random walks.
 Degrees may stand in place of the features: a class may be a role, such as hub or leaf, that has nothing to do with a
 node's position or features. Nearness of labels is a perceptron beside the network, see `nearness`.
 
-To add a kind, subclass `Input`, list it in `INPUTS`, and give `settings.fields.InputConfig` the setting.
+To add a kind, list it in `INPUTS`, and give `settings.fields.InputConfig` the setting.
 
 Features are scaled, and become tensors, here, too. `row`, `l2` and `binary` scale each row by itself, `none` nothing.
 `standard` scales columns to mean 0 and standard deviation 1; these statistics belong to the training graph, so they are
@@ -23,9 +23,9 @@ the mean would fill them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -39,7 +39,7 @@ from hiergcn.graph.structure import SURROUNDINGS, surroundings
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, MemoryPlan, Method, NodeModel, Prepared, Weights, Workload, WrappedMethod
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn.settings.fields import Scaling
+from hiergcn.settings.fields import InputConfig, Scaling
 from hiergcn.settings.registry import method_class
 
 _SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
@@ -134,146 +134,164 @@ WIDEST = 256
 """Most features whose means are taken: there are six columns of means for each."""
 
 
+_MADE: dict[tuple[Any, ...], np.ndarray] = {}  # columns of graphs and tasks that are alive, for several methods
+
+
+def made_once(make: Callable[[], np.ndarray], owners: Sequence[Any], *key: Any) -> np.ndarray:
+    """Return what was made under this key for these owners, which live as long as it is kept; else make it."""
+    full = (*key, *map(id, owners))
+    if full not in _MADE:
+        _MADE[full] = make()
+        for owner in owners:
+            finalize(owner, _MADE.pop, full, None)
+    return _MADE[full]
+
+
+def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
+    """Return the cross-fitted columns of a task, (n, classes)."""
+
+    def make() -> np.ndarray:
+        from hiergcn.coarsening.diffusion import Diffusion
+
+        columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
+        return columns.astype(np.float32)
+
+    return made_once(make, [task], "sharp" if sharp else "harmonic")
+
+
+def hop_counts(task: Task) -> np.ndarray:
+    """Return the logarithms of the nodes within `COUNT_HOPS` of each node, (n, 7)."""
+
+    def make() -> np.ndarray:
+        return np.log(within_hops(task.adjacency, COUNT_HOPS)[0]).astype(np.float32)
+
+    return made_once(make, [task.adjacency], "counts")
+
+
+def hop_means(task: Task, scaling: Scaling) -> np.ndarray:
+    """Return the mean features of the nodes within `MEAN_HOPS` of each node, (n, 6 f)."""
+    features = task.features
+    if not isinstance(features, np.ndarray) or features.shape[1] > WIDEST:
+        raise InputError(f"hop_means takes up to {WIDEST} dense features, not sparse ones. Set hop_means to false.")
+
+    def make() -> np.ndarray:
+        _, means = within_hops(task.adjacency, MEAN_HOPS, np.asarray(scaled(features, scaling)))
+        return means.reshape(len(means), -1).astype(np.float32)
+
+    return made_once(make, [task.adjacency, features], "means", scaling)
+
+
+def hop_columns(task: Task, config: Any) -> np.ndarray:
+    """Return the hop counts and means that the settings ask for."""
+    columns = [hop_counts(task)] if config.hop_counts else []
+    columns += [hop_means(task, config.scaling)] if config.hop_means else []
+    return np.hstack(columns)
+
+
+def hop_names(config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:  # noqa: ARG001
+    """Return the names of the `hop_columns`."""
+    words = ["within 1 hop", *(f"within {hop} hops" for hop in COUNT_HOPS[1:])]  # those of means are the first
+    counts = [f"nodes {within}" for within in words] if config.hop_counts else []
+    means = words[: len(MEAN_HOPS)] if config.hop_means else []
+    return counts + [f"mean {name} {within}" for within in means for name in features]
+
+
+def label_names(config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:  # noqa: ARG001
+    """Return the names of columns that come from labels."""
+    return [f"labels nearby: {name}" for name in classes]
+
+
+def near_columns(task: Task, config: Any) -> np.ndarray:  # noqa: ARG001
+    """Return `nearness_columns`."""
+    from hiergcn.model.nearness import nearness_columns
+
+    return nearness_columns(task)
+
+
+@dataclass(frozen=True)
 class Input:
     """A kind of input."""
 
-    name: ClassVar[str]
+    name: str
     """Follows the method in the name of a candidate, as in `gcn+harmonic`."""
-    title: ClassVar[str]
+    title: str
     """Follows the method's title, as in `GCN with harmonic columns`."""
-    called: ClassVar[str]
+    called: str
     """What it is called in sentences."""
-    reason: ClassVar[str | None] = None
+    settings: tuple[str, ...]
+    """Its settings, which are False if it is off."""
+    on: Callable[[Any], bool]
+    """Whether a method's settings ask for it."""
+    columns: Callable[[Task, Any], np.ndarray]
+    """Makes its columns, (n, columns), by the settings."""
+    column_names: Callable[[Any, Sequence[str], Sequence[str]], list[str]]
+    """Names its columns, given the settings and the names of features and classes."""
+    reason: str | None = None
     """Why it helps, if it does; `{features}` stands for the features."""
-    settings: ClassVar[dict[str, bool]]
-    """Its settings, and what they are if it is off."""
-    uses_labels: ClassVar[bool] = False
-    needs_whole: ClassVar[bool] = True
+    uses_labels: bool = False
+    needs_whole: bool = True
     """Whether it comes from all over the graph, which a batch does not have."""
-    replaces_features: ClassVar[bool] = False
-    beside_network: ClassVar[bool] = False
-    """Whether it is a part of the model, which `wrap` adds, and not columns beside the features."""
-
-    def is_on(self, config: Any) -> bool:
-        """Return whether a method's settings ask for it."""
-        return any(getattr(config, name, off) != off for name, off in self.settings.items())
-
-    def check(self, config: Any) -> None:
-        """Refuse settings that have no effect as the others are."""
+    replaces_features: bool = False
+    beside_network: bool = False
+    """Whether it is a part of the model, `nearness`, and not columns beside the features."""
+    planned_columns: Callable[[Any, int], int] = lambda _, __: 0
+    """How many columns the memory plan counts, by the settings and the number of features."""
 
     def without(self, config: Any) -> Any:
         """Return the settings without it."""
-        return replace(config, **self.settings)
-
-    def columns(self, task: Task, config: Any) -> np.ndarray:
-        """Return its columns, (n, columns)."""
-        raise NotImplementedError
-
-    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
-        """Return the names of its columns, given those of the features and of the classes."""
-        raise NotImplementedError
-
-    def wrap(self, method: Method, config: Any) -> Method:
-        """Return the method with this input beside its network."""
-        raise NotImplementedError
-
-    def planned_columns(self, config: Any, n_features: int) -> int:
-        """Return how many columns the memory plan counts."""
-        return 0
+        return replace(config, **dict.fromkeys(self.settings, False))
 
 
-class HarmonicInput(Input):
-    name, title, called = "harmonic", " with harmonic columns", "harmonic columns"
-    reason = "labels diffused along the edges say much, and {features} add to them"
-    settings: ClassVar = {"harmonic": False, "sharp": False}
-    uses_labels = True
-    sharp: ClassVar[bool] = False
+_DIFFUSED = "labels diffused along the edges say much, and {features} add to them"
 
-    def is_on(self, config: Any) -> bool:
-        return bool(getattr(config, "harmonic", False)) and config.sharp == self.sharp
-
-    def check(self, config: Any) -> None:
-        if getattr(config, "sharp", False) and not config.harmonic:
-            raise InputError("sharp has no effect without harmonic columns; set harmonic to true, or leave it out.")
-
-    def columns(self, task: Task, config: Any) -> np.ndarray:
-        return harmonic_columns(task, self.sharp)
-
-    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
-        return [f"labels nearby: {name}" for name in classes]
-
-
-class SharpInput(HarmonicInput):
-    name, title, sharp = "sharp", " with sharp harmonic columns", True
-
-
-class DegreesInput(Input):
-    """The `structure.SURROUNDINGS` of each node in place of its features."""
-
-    name, title, called = "degrees", " on degrees", "degrees"
-    reason = "a node's degree and those of its neighbours say most"
-    settings: ClassVar = {"degrees": False}
-    needs_whole, replaces_features = False, True
-
-    def columns(self, task: Task, config: Any) -> np.ndarray:
-        return surroundings(task.adjacency)
-
-    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
-        return [*SURROUNDINGS]
-
-
-class HopsInput(Input):
-    name, title, called = "hops", " with hop columns", "hop_counts and hop_means"
-    settings: ClassVar = {"hop_counts": False, "hop_means": False}
-
-    def columns(self, task: Task, config: Any) -> np.ndarray:
-        columns = [hop_counts(task)] if config.hop_counts else []
-        columns += [hop_means(task, config.scaling)] if config.hop_means else []
-        return np.hstack(columns)
-
-    def column_names(self, config: Any, features: Sequence[str], classes: Sequence[str]) -> list[str]:
-        words = ["within 1 hop", *(f"within {hop} hops" for hop in COUNT_HOPS[1:])]  # those of means are the first
-        counts = [f"nodes {within}" for within in words] if config.hop_counts else []
-        means = words[: len(MEAN_HOPS)] if config.hop_means else []
-        return counts + [f"mean {name} {within}" for within in means for name in features]
-
-    def planned_columns(self, config: Any, n_features: int) -> int:
-        counts, means = int(config.hop_counts), int(config.hop_means)
-        return len(COUNT_HOPS) * counts + len(MEAN_HOPS) * n_features * means
-
-
-class NearnessInput(Input):
-    name, title, called = "nearness", " with nearness of labels", "nearness"
-    reason = "how near the labels of each class are says much, and {features} add to it"
-    settings: ClassVar = {"nearness": False, "nearness_shares": False}
-    uses_labels = beside_network = True
-
-    def is_on(self, config: Any) -> bool:
-        return bool(getattr(config, "nearness", False))
-
-    def check(self, config: Any) -> None:
-        if getattr(config, "nearness_shares", False) and not config.nearness:
-            raise InputError(
-                "nearness_shares has no effect without nearness. Set nearness to true, or nearness_shares to false."
-            )
-
-    def columns(self, task: Task, config: Any) -> np.ndarray:
-        from hiergcn.model.nearness import nearness_columns
-
-        return nearness_columns(task)
-
-    def wrap(self, method: Method, config: Any) -> Method:
-        from hiergcn.model.nearness import NearnessMethod
-
-        return NearnessMethod(method, config.nearness_weight, config.nearness_shares, config.hop_counts)
-
-
-INPUTS: tuple[Input, ...] = (HarmonicInput(), SharpInput(), DegreesInput(), HopsInput(), NearnessInput())
+INPUTS: tuple[Input, ...] = (
+    Input(
+        *("harmonic", " with harmonic columns", "harmonic columns", ("harmonic", "sharp")),
+        on=lambda config: config.harmonic and not config.sharp,
+        columns=lambda task, _: harmonic_columns(task),
+        column_names=label_names,
+        reason=_DIFFUSED,
+        uses_labels=True,
+    ),
+    Input(
+        *("sharp", " with sharp harmonic columns", "harmonic columns", ("harmonic", "sharp")),
+        on=lambda config: config.harmonic and config.sharp,
+        columns=lambda task, _: harmonic_columns(task, sharp=True),
+        column_names=label_names,
+        reason=_DIFFUSED,
+        uses_labels=True,
+    ),
+    Input(
+        *("degrees", " on degrees", "degrees", ("degrees",)),
+        on=lambda config: config.degrees,
+        columns=lambda task, _: surroundings(task.adjacency),
+        column_names=lambda *_: [*SURROUNDINGS],
+        reason="a node's degree and those of its neighbours say most",
+        needs_whole=False,
+        replaces_features=True,
+    ),
+    Input(
+        *("hops", " with hop columns", "hop_counts and hop_means", ("hop_counts", "hop_means")),
+        on=lambda config: config.hop_counts or config.hop_means,
+        columns=hop_columns,
+        column_names=hop_names,
+        planned_columns=lambda config, f: len(COUNT_HOPS) * config.hop_counts + len(MEAN_HOPS) * f * config.hop_means,
+    ),
+    Input(
+        *("nearness", " with nearness of labels", "nearness", ("nearness", "nearness_shares")),
+        on=lambda config: config.nearness,
+        columns=near_columns,
+        column_names=label_names,
+        reason="how near the labels of each class are says much, and {features} add to it",
+        uses_labels=True,
+        beside_network=True,
+    ),
+)
 
 
 def inputs_of(config: Any) -> list[Input]:
     """Return the inputs that a method's settings ask for."""
-    return [kind for kind in INPUTS if kind.is_on(config)]
+    return [kind for kind in INPUTS if isinstance(config, InputConfig) and kind.on(config)]
 
 
 def label_columns(task: Task, config: Any) -> dict[str, np.ndarray]:
@@ -347,63 +365,22 @@ class WithInputs(WrappedMethod):
         return replace(task, features=features)
 
 
-_MADE: dict[tuple[Any, ...], np.ndarray] = {}  # columns of graphs and tasks that are alive, for several methods
-
-
-def made_once(make: Callable[[], np.ndarray], owners: Sequence[Any], *key: Any) -> np.ndarray:
-    """Return what was made under this key for these owners, which live as long as it is kept; else make it."""
-    full = (*key, *map(id, owners))
-    if full not in _MADE:
-        _MADE[full] = make()
-        for owner in owners:
-            finalize(owner, _MADE.pop, full, None)
-    return _MADE[full]
-
-
-def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
-    """Return the cross-fitted columns of a task, (n, classes)."""
-
-    def make() -> np.ndarray:
-        from hiergcn.coarsening.diffusion import Diffusion
-
-        columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
-        return columns.astype(np.float32)
-
-    return made_once(make, [task], "sharp" if sharp else "harmonic")
-
-
-def hop_counts(task: Task) -> np.ndarray:
-    """Return the logarithms of the nodes within `COUNT_HOPS` of each node, (n, 7)."""
-    return made_once(
-        lambda: np.log(within_hops(task.adjacency, COUNT_HOPS)[0]).astype(np.float32), [task.adjacency], "counts"
-    )
-
-
-def hop_means(task: Task, scaling: Scaling) -> np.ndarray:
-    """Return the mean features of the nodes within `MEAN_HOPS` of each node, (n, 6 f)."""
-    features = task.features
-    if not isinstance(features, np.ndarray) or features.shape[1] > WIDEST:
-        raise InputError(f"hop_means takes up to {WIDEST} dense features, not sparse ones. Set hop_means to false.")
-
-    def make() -> np.ndarray:
-        _, means = within_hops(task.adjacency, MEAN_HOPS, np.asarray(scaled(features, scaling)))
-        return means.reshape(len(means), -1).astype(np.float32)
-
-    return made_once(make, [task.adjacency, features], "means", scaling)
-
-
 def build_method(name: str, config: Any) -> Method:
     """Make the method; `networks` above 1 and the settings of `InputConfig` wrap it, as does `scaling="standard"`."""
     if getattr(config, "networks", 1) > 1:
         from hiergcn.model.ensemble import EnsembleMethod
 
         return EnsembleMethod(build_method(name, replace(config, networks=1)), config.networks)
-    for kind in INPUTS:
-        kind.check(config)
+    for setting, main in (("sharp", "harmonic"), ("nearness_shares", "nearness")):
+        if getattr(config, setting, False) and not getattr(config, main):
+            raise InputError(f"{setting} has no effect without {main}. Set {main} to true, or {setting} to false.")
     inputs = inputs_of(config)
     for kind in inputs:
         if kind.beside_network:
-            return kind.wrap(build_method(name, kind.without(config)), config)
+            from hiergcn.model.nearness import NearnessMethod
+
+            inner = build_method(name, kind.without(config))
+            return NearnessMethod(inner, config.nearness_weight, config.nearness_shares, config.hop_counts)
     standardised = getattr(config, "scaling", "none") == "standard" or any(kind.replaces_features for kind in inputs)
     if inputs:
         inner = replace(config, scaling="standard" if standardised else "none")  # after the columns joined

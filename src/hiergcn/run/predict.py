@@ -19,7 +19,7 @@ from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
 from hiergcn.graph.tables.feature_columns import STRUCTURAL
 from hiergcn.graph.task import Task
-from hiergcn.model.inputs import HarmonicInput, build_method, column_names
+from hiergcn.model.inputs import build_method, column_names, label_names
 from hiergcn.model.method import Features, Labelled, NodeModel, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
@@ -283,7 +283,7 @@ def explain(
         run.probabilities[order],
         node,
         class_names=run.target.names,
-        names=(HarmonicInput().column_names if by_labels else column_names)(config, features, run.target.names),
+        names=(label_names if by_labels else column_names)(config, features, run.target.names),
         class_=class_,
         top=top,
     )

@@ -13,11 +13,10 @@ from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.appnp import APPNPMethod
 from hiergcn.model.baselines.base import drawing_from
-from hiergcn.model.baselines.gat import GAT, GATMethod
+from hiergcn.model.baselines.gat import GAT, Edges, GATMethod
 from hiergcn.model.baselines.gcn import GCNMethod
 from hiergcn.model.baselines.gcnii import GCNIIMethod
 from hiergcn.model.baselines.mlp import MLPMethod
-from hiergcn.model.baselines.pyg import Edges
 from hiergcn.model.method import Method
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.settings.methods import APPNPConfig, GATConfig, GCNConfig, GCNIIConfig, MLPConfig

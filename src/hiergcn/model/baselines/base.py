@@ -42,7 +42,16 @@ class OneStepModel(NodeModel):
 class LabelModel(OneStepModel):
     """A model of labels alone: at each node, the shares of the classes are a weighted mean of the training labels."""
 
-    known: Tensor  # (n,) class or number of each training node; see `nothing_known` for all others
+    weighs_classes = False
+    known: Tensor  # (n,) class or number of each training node; -1 or NaN for all others
+
+    def __init__(self, n_nodes: int, n_classes: int, saved: bool = False) -> None:
+        super().__init__()
+        known = torch.full((n_nodes,), torch.nan) if n_classes == 1 else torch.full((n_nodes,), -1)
+        self.register_buffer("known", known, persistent=saved)
+
+    def solve(self, labelled: Labelled) -> None:
+        self.known[labelled.nodes] = labelled.classes
 
     @property
     def is_known(self) -> Tensor:
@@ -52,11 +61,6 @@ class LabelModel(OneStepModel):
     @abstractmethod
     def label_weights(self, node: int) -> Tensor:
         """Return the weight of each training node's label at a node, up to a common factor, (training nodes,)."""
-
-
-def nothing_known(n_nodes: int, n_classes: int) -> Tensor:
-    """Return a -1 for the class of each node, or NaN for its number; (n,)."""
-    return torch.full((n_nodes,), torch.nan) if n_classes == 1 else torch.full((n_nodes,), -1)
 
 
 class FlatMethod(Method):

@@ -50,7 +50,5 @@ class GCNII(NodeModel):
 
 
 class GCNIIMethod(AdjacencyMethod):
-    """GCNII as a method."""
-
     network = GCNII
     replicates = True

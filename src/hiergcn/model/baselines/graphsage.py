@@ -56,8 +56,6 @@ class GraphSAGE(NodeModel):
 
 
 class GraphSAGEMethod(FlatMethod):
-    """GraphSAGE as a method."""
-
     network = GraphSAGE
     replicates = True
 

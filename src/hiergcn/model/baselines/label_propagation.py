@@ -18,7 +18,7 @@ from torch import Tensor
 
 from hiergcn.coarsening.diffusion import Diffusion, label_columns
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel, nothing_known
+from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel
 from hiergcn.model.method import Features, Labelled, Prepared
 from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
 from hiergcn.settings.methods import LabelOnlyConfig, LabelPropagationConfig
@@ -29,8 +29,6 @@ _FLOOR = 1e-12  # of a score, whose logarithm is the logit
 class LabelPropagation(LabelModel):
     """The training labels of one graph and S, (n, n)."""
 
-    weighs_classes = False
-
     def __init__(
         self,
         S: SparseMatrix,
@@ -39,13 +37,9 @@ class LabelPropagation(LabelModel):
         config: LabelPropagationConfig,
         generator: torch.Generator,
     ) -> None:
-        super().__init__()
+        super().__init__(S.shape[0], n_classes, saved=True)
         self.config, self.n_classes = config, n_classes
         self.S = S  # of the graph, not of the model: not a buffer, so not saved with the labels
-        self.register_buffer("known", nothing_known(S.shape[0], n_classes))
-
-    def solve(self, labelled: Labelled) -> None:
-        self.known[labelled.nodes] = labelled.classes
 
     @torch.no_grad()
     def forward(self, features: Features) -> Tensor:
@@ -88,23 +82,21 @@ class LabelPropagationMethod(GraphOnlyMethod):
 class Harmonic(LabelModel):
     """The shares of the classes, or the number, at each node, once the labels are known."""
 
-    weighs_classes = False
     shares: Tensor  # (n, classes)
 
     def __init__(
         self, diffusion: Diffusion, n_features: int, n_classes: int, config: LabelOnlyConfig, generator: torch.Generator
     ) -> None:
-        super().__init__()
-        self.diffusion = diffusion
         n = diffusion.adjacency.shape[0]
+        super().__init__(n, n_classes)
+        self.diffusion = diffusion
         self.register_buffer("shares", torch.full((n, n_classes), 1.0 / n_classes, device=generator.device))
-        self.register_buffer("known", nothing_known(n, n_classes), persistent=False)
 
     def solve(self, labelled: Labelled) -> None:
+        super().solve(labelled)
         nodes, classes = labelled.nodes.cpu().numpy(), labelled.classes.cpu().numpy()
         shares = self.diffusion.harmonic(nodes, classes, self.shares.shape[1])
         self.shares.copy_(torch.from_numpy(shares))
-        self.known[labelled.nodes] = labelled.classes
 
     def label_weights(self, node: int) -> Tensor:
         nodes = torch.nonzero(self.is_known).squeeze(1).cpu().numpy()
@@ -115,8 +107,6 @@ class Harmonic(LabelModel):
 
 
 class HarmonicMethod(GraphOnlyMethod):
-    """The harmonic function as a method."""
-
     network = Harmonic
 
     def structure(self, task: Task, device: torch.device) -> Diffusion:
@@ -126,21 +116,19 @@ class HarmonicMethod(GraphOnlyMethod):
 class Constant(LabelModel):
     """The shares of the classes among the training nodes, or the mean of their numbers, for every node."""
 
-    weighs_classes = False
     shares: Tensor  # (1, classes)
 
     def __init__(
         self, n_nodes: int, n_features: int, n_classes: int, config: LabelOnlyConfig, generator: torch.Generator
     ) -> None:
-        super().__init__()
+        super().__init__(n_nodes, n_classes)
         self.register_buffer("shares", torch.zeros(1, n_classes, device=generator.device))
-        self.register_buffer("known", nothing_known(n_nodes, n_classes), persistent=False)
 
     def solve(self, labelled: Labelled) -> None:
+        super().solve(labelled)
         columns = label_columns(labelled.classes.cpu().numpy(), self.shares.shape[1])
         if len(columns):
             self.shares.copy_(torch.from_numpy(columns.mean(axis=0, keepdims=True)))
-        self.known[labelled.nodes] = labelled.classes
 
     def label_weights(self, node: int) -> Tensor:
         return torch.ones(int(self.is_known.sum()))
@@ -151,8 +139,6 @@ class Constant(LabelModel):
 
 
 class ConstantMethod(GraphOnlyMethod):
-    """The constant as a method."""
-
     network = Constant
 
     def structure(self, task: Task, device: torch.device) -> int:

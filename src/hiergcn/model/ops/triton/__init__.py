@@ -15,7 +15,7 @@ from hiergcn.model.ops.triton.channel_kernels import (
     mix_product,
     propagate_mix,
 )
-from hiergcn.model.ops.triton.dropout_kernels import dropout, dropout_concat, dropout_split
+from hiergcn.model.ops.triton.entry_kernels import dropout, dropout_concat, dropout_split, keep_better
 from hiergcn.model.ops.triton.layers import (
     DenseProduct,
     FeatureLayer,
@@ -25,5 +25,4 @@ from hiergcn.model.ops.triton.layers import (
     convolve,
     nodes_first_product,
 )
-from hiergcn.model.ops.triton.layout import keep_better
 from hiergcn.model.ops.triton.product_kernels import csr_product, csr_product_of_replicas, inner_products

@@ -6,7 +6,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hiergcn.model.ops.row_chunks import RowChunks
-from hiergcn.model.ops.triton.layout import PRECISION, block_entries, contiguous_rows, needs_64_bits, nodes_first
+from hiergcn.model.ops.triton.entry_kernels import PRECISION, block_entries, contiguous_rows, needs_64_bits, nodes_first
 from hiergcn.model.ops.triton.product_kernels import chunk_sum, entries_at_once, sums_of_long_rows
 
 _MANY_TILES = 512  # tiles of 64 rows that keep a GPU busy

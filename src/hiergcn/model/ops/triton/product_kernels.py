@@ -6,7 +6,7 @@ import triton.language as tl
 from torch import Tensor
 
 from hiergcn.model.ops.row_chunks import RowChunks
-from hiergcn.model.ops.triton.layout import PRECISION, contiguous_rows
+from hiergcn.model.ops.triton.entry_kernels import PRECISION, contiguous_rows
 
 _CACHE_BYTES = 2**17  # bytes that fit into the cache of one multiprocessor
 _FEW_PROGRAMS = 256  # programs that leave most of a GPU idle: then each reads more entries at once, to wait less
