@@ -21,9 +21,8 @@ def test_a_search_writes_trials_recipe_and_fit_command(command: Command, own_fil
     outcome = command(*WORDS, "--trials", 2)
     assert outcome.code == 0, outcome.err
     folder = own_files / "search"
-    names = {"study.journal", "trials.csv", "best.toml", "tuning.svg"}
+    names = {"study.journal", "trials.csv", "best.toml"}
     assert {path.name for path in folder.iterdir()} == names
-    assert ">trial<" in (folder / "tuning.svg").read_text(encoding="utf-8")
     assert tomllib.loads((folder / "best.toml").read_text(encoding="utf-8"))["model"]["hidden"] == 8
     (line,) = [line for line in outcome.out.splitlines() if line.startswith("hiergcn fit")]
     fitting = shlex.split(line)[1:]

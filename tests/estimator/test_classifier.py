@@ -77,7 +77,7 @@ def test_what_cannot_be_done_is_refused(graph: Graph) -> None:
         HGCNClassifier().fit(graph.with_labels(None))
     with pytest.raises(InputError, match="did you mean levels"):
         HGCNClassifier(level=3)
-    with pytest.raises(InputError, match="but hgcn has: choose that model, or set hidden_dropout"):
+    with pytest.raises(InputError, match="did you mean input_dropout"):
         HGCNClassifier(dropout=0.3)
     assert HGCNClassifier(model="hgcn", dropout=0.3).settings.model.dropout == 0.3
 

@@ -229,7 +229,6 @@ def tune(
     read = options.read_labelled(source)
 
     from hiergcn.cli.progress import Progress
-    from hiergcn.comparison.comparison_page import tuning_figure
     from hiergcn.comparison.tune import JOURNAL, write_tuning
     from hiergcn.comparison.tune import tune as search
     from hiergcn.run.out_folder import check_free
@@ -267,7 +266,6 @@ def tune(
         print_error("Stopped before the first trial was finished.")
         raise typer.Exit(options.INTERRUPTED)
     write_tuning(tuning, folder, options.command_line())
-    tuning_figure(tuning).save(folder / "tuning.svg")
     best = tuning.best
     screen.print()
     title = f"Trial {best.number}: validation {percent(best.accuracy)} %"
@@ -278,7 +276,7 @@ def tune(
         "The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:"
     )
     screen.print(_fit_command(files, method, changes | best.settings), soft_wrap=True)
-    screen.print(f"Trials, recipe and figure: {folder}", soft_wrap=True)
+    screen.print(f"Trials and recipe: {folder}", soft_wrap=True)
     if tuning.interrupted:
         screen.print("Stopped early; run the same command to continue.", style="yellow")
         raise typer.Exit(options.INTERRUPTED)

@@ -1,6 +1,5 @@
 """The results of a fit, as `hiergcn fit` prints them: the values of its page, in a terminal."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -10,7 +9,7 @@ from hiergcn.cli.terminal import duration, percent, print_table, printable, warn
 from hiergcn.evaluate.calibration import describe_calibration, describe_promise
 from hiergcn.evaluate.metrics import METRICS, Metric, Summary
 from hiergcn.reports.headline import doubt_caution, headline
-from hiergcn.reports.leaderboard import Board, Row, board_of
+from hiergcn.reports.leaderboard import Board, board_of
 from hiergcn.run.run import Run
 
 _FILES = {
@@ -90,7 +89,7 @@ def _print_classes(out: Console, run: Run, board: Board, how: str, chosen: str) 
     out.print()
     print_table(out, columns, cells, title=title, letters=40, most=SHOWN_CLASSES, what="classes in metrics.json")
     out.print()
-    _print_methods(out, run, board)
+    _print_methods(out, board)
     out.print(describe_calibration(metrics["calibration"]))
     if (sets := metrics["prediction_sets"]) is not None:
         out.print(describe_promise(sets), style="yellow" if sets["threshold"] is None else None)
@@ -117,7 +116,7 @@ def _print_numbers(out: Console, run: Run, board: Board, how: str, chosen: str) 
     out.print(" ".join(["R² is 1 for perfect predictions, 0 for the mean.", *short]))
     _print_verdict(out, run, "There are no test values. Validation also chose the epoch, so its scores are optimistic.")
     out.print()
-    _print_methods(out, run, board)
+    _print_methods(out, board)
     if (intervals := run.scores["prediction_intervals"]) is not None:
         out.print(describe_promise(intervals), style="yellow" if intervals["half_width"] is None else None)
 
@@ -176,46 +175,20 @@ def _figures(summary: Summary, metric: Metric) -> tuple[str, str, str, str]:
     return metric.text(values.mean()), spread, metric.text(min(values)), metric.text(max(values))
 
 
-def _print_methods(out: Console, run: Run, board: Board) -> None:
-    """Print the methods side by side: every candidate of the automatic choice, or simpler methods and who is best."""
-    methods: Sequence[Row] = run.leaderboard or run.baselines or ()
-    if run.baselines is not None and board.metric == "accuracy":
-        methods = [board.ours, *run.baselines]
-    done = [row for row in methods if (row.validation if board.automatic else getattr(row, board.on)) is not None]
-    if not done:
+def _print_methods(out: Console, board: Board) -> None:
+    """Print the methods side by side: candidates of the automatic choice, or simpler methods; and those left out."""
+    if len(board.rows) + len(board.left_out) < 2:
         return
-    titles = {
-        ("accuracy", True): "Leaderboard: accuracy of each candidate, by the mean of its seeds",
-        ("r2", True): f"Leaderboard, best on validation first; on {board.on} nodes",
-        ("accuracy", False): f"Other methods on the same split, on {board.on} nodes",
-        ("r2", False): f"Other methods on the same split; on {board.on} nodes",
-    }
-    columns = board.screen_columns
-    rows = [(row.name, *(column.cell(row) for column in columns)) for row in done]
-    first = "method" if board.metric == "accuracy" and not board.automatic else "candidate"
-    print_table(out, (first, *(column.title for column in columns)), rows, title=titles[board.metric, board.automatic])
+    on, columns = f"on {board.on} nodes", board.screen_columns
+    best_first = "Leaderboard, best on validation first" + (f"; {on}" if board.metric == "r2" else "")
+    title = best_first if board.automatic else f"Other methods on the same split, {on}"
+    rows = [(row.name, *(column.cell(row) for column in columns)) for row in board.rows if row.name]
+    print_table(out, ("method", *(column.title for column in columns)), rows, title=title)
     reasons: dict[str, list[str]] = {}
-    for row in methods:
-        if row.left_out is not None and done[0].ours:
-            out.print(f"{row.name} was left out: it {printable(row.left_out)}")
-        elif row.left_out is not None:
-            reasons.setdefault(row.left_out, []).append(row.name)
+    for name, reason in board.left_out:
+        reasons.setdefault(reason, []).append(name)
     for reason, names in reasons.items():
         hint = "; a longer --time-limit includes them" if reason == NO_TIME else ""
         more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
         out.print(f"Not in the table: {', '.join(names[:SHOWN_NAMES])}{more} ({printable(reason)}{hint}).")
-    ours, *others = done
-    if ours.ours and others:
-        best = max(others, key=lambda row: METRICS[board.metric].rank(board.score(row)))
-        out.print(_verdict(ours.name, getattr(ours, board.on).main, best.name, getattr(best, board.on).main))
     out.print()
-
-
-def _verdict(own: str, ours: Summary, other: str, theirs: Summary) -> str:
-    points = 100 * ((ours.mean or 0.0) - (theirs.mean or 0.0))
-    if not round(points, 1):
-        return f"{own} is as good as {other}, the best of the others."
-    side = "above" if points > 0 else "below"
-    small = abs(points) < 100 * max(ours.std or 0.0, theirs.std or 0.0)
-    caution = " That is less than the spread over seeds, so it says little." if small else ""
-    return f"{own} is {abs(points):.1f} points {side} {other}, the best of the others.{caution}"

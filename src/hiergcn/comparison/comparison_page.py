@@ -1,20 +1,18 @@
-"""Page of `hiergcn compare`, and chart of `hiergcn tune`."""
+"""Page of `hiergcn compare`."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from hiergcn.comparison.compare import Comparison, MethodRun, read_comparison, title
 from hiergcn.comparison.splits import PUBLIC
-from hiergcn.comparison.tune import FEWEST_FOR_IMPORTANCE, Tuning
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.files import write_text
 from hiergcn.reports import axes
 from hiergcn.reports.headline import title_of
-from hiergcn.reports.palette import FIRST, INK, SECOND, method_colour
-from hiergcn.reports.panels import Cell, Entry, Figure, Panel, legend_html
+from hiergcn.reports.palette import INK, method_colour
+from hiergcn.reports.panels import Cell, Entry, legend_html
 from hiergcn.reports.template import mean_and_std, rendered, script, settings_rows
 
 MAX_DOTS = 200
@@ -119,30 +117,3 @@ def verdict(comparison: Comparison) -> tuple[str, str]:
 
 def _figure(run: MethodRun) -> str:
     return f"{mean_and_std(run.test_accuracy.to_dict())} %"
-
-
-def tuning_figure(tuning: Tuning) -> Figure:
-    """Draw the importance of each setting, and beside it the accuracy of each trial with the best so far."""
-    title = "Importance for validation accuracy, %"
-    shares = {name: 100 * share for name, share in tuning.importance.items()}
-    if shares:
-        x, y = axes.span(shares.values(), zero=True), axes.rows(list(shares))
-        importance = Panel(x, y, title=title, height=max(30 * len(shares), 60), grid="x")
-        for place, (name, share) in enumerate(shares.items()):
-            importance.bar((0, share), place, 16, FIRST, tip=f"{name}: {share:.0f} %")
-    else:
-        importance = Panel(axes.Axis(0, 1, (), ()), axes.Axis(0, 1, (), ()), title=title)
-        importance.text(0, 0.9, f"needs {FEWEST_FOR_IMPORTANCE} trials with different accuracies", anchor="start")
-
-    done = [(trial.number, 100 * trial.accuracy) for trial in tuning.trials if trial.accuracy is not None]
-    numbers, accuracy = map(np.array, zip(*done, strict=True))
-    x = axes.whole_numbers([int(numbers.min()), int(numbers.max())], "trial")
-    trials = Panel(x, axes.span(accuracy), title="Validation accuracy, %")
-    best: Sequence[float] = np.maximum.accumulate(accuracy).tolist()
-    steps = [(number, value) for k, value in enumerate(best) for number in numbers[k : k + 2]]
-    trials.line([number for number, _ in steps], [value for _, value in steps], SECOND, "best so far")
-    tips = [f"trial {number}: {value:.1f} %" for number, value in done]
-    trials.dots(numbers, accuracy, FIRST, size=3.5, tips=tips)
-    trials.dots([tuning.best.number], [100 * (tuning.best.accuracy or 0.0)], INK, "ring", 5)
-    legend = [Entry("trial", FIRST), Entry("best so far", SECOND, "line"), Entry("chosen", INK, "ring")]
-    return Figure([importance, trials], legend, columns=2)

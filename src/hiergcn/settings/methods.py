@@ -276,7 +276,6 @@ register_method(
     reason="coarser levels of the graph, which reach far, help here",
     reason_without_features=None,
     colour="blue",
-    sibling="hgcn-plus",
     recomputes=True,
 )
 register_method(
@@ -288,7 +287,6 @@ register_method(
     adapt="hiergcn.choose.adapt:for_hgcn_plus",
     price=EpochPrice(0.0033, 0.85e-9),
     colour="vermilion",
-    sibling="hgcn",
 )
 register_method(
     "gcn",

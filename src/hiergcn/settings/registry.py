@@ -53,8 +53,6 @@ class MethodInfo:
     """The same if the nodes have no features of their own; None if it is the same."""
     colour: str = "grey"
     """In pictures: a hue of `reports.palette`, or a CSS colour."""
-    sibling: str | None = None
-    """Method that it is easily confused with."""
     recomputes: bool = False
     """Whether the setting `recompute` saves memory."""
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from hiergcn.errors import InputError
 from hiergcn.settings.fields import CoarsenConfig, Setting, TrainConfig, settings_of
-from hiergcn.settings.registry import config_class, method_info, method_names
+from hiergcn.settings.registry import config_class, method_info
 
 DEFAULT_PRESET = "default"
 
@@ -42,10 +42,8 @@ def recipe_files(method: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def preset_names(method: str | None = None) -> tuple[str, ...]:
-    """Return the presets of a method, or of all; `default` is one if it has a recipe or can start from `paper`."""
-    if method is None:
-        return tuple(sorted({name for each in method_names() for name in preset_names(each)}))
+def preset_names(method: str) -> tuple[str, ...]:
+    """Return the presets of a method; `default` is one if it has a recipe or can start from `paper`."""
     names = {name.split(".")[0] for name in recipe_files(method)}
     return tuple(sorted(names | {DEFAULT_PRESET} if "paper" in names or not names else names))
 
@@ -225,7 +223,9 @@ def parsed_changes(method: str, changes: Mapping[str, Any]) -> dict[str, dict[st
     known, grouped = method_settings(method), dict[str, dict[str, Any]]()
     for name, value in changes.items():
         if name not in known:
-            raise InputError(f"{method} has no setting named {name!r}{_hint(method, name, known)}")
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(sorted(known))}."
+            raise InputError(f"{method} has no setting named {name!r}; {hint}")
         setting = known[name]
         if why := without_effect(method, setting.group):
             raise InputError(f"{name} has no effect here: {why}; leave it out.")
@@ -249,17 +249,6 @@ def check_for_any(methods: Collection[str], changes: Mapping[str, Any]) -> None:
             raise InputError(f"No candidate has a setting {name!r}{hint}")
     for method in methods:
         parsed_changes(method, effective(method, changes))
-
-
-def _hint(method: str, name: str, known: Collection[str]) -> str:
-    """Return the end of a sentence about an unknown setting: the model that has it, or the nearest name."""
-    near = get_close_matches(name, known, n=1)
-    sibling = method_info(method).sibling
-    if sibling and name in method_settings(sibling) and method_settings(sibling)[name].group == "model":
-        alike = [other for other in sorted(known) if other.endswith(f"_{name}")] or near  # dropout: input_dropout
-        nearest = f", or set {' or '.join(alike)}" if alike else ""
-        return f", but {sibling} has: choose that model{nearest}."
-    return f"; did you mean {near[0]}?" if near else f"; the settings are {', '.join(sorted(known))}."
 
 
 def _loaded(config: type[T], saved: Mapping[str, Any]) -> T:
