@@ -34,8 +34,3 @@ def test_licences_are_named_with_the_data_they_belong_to(command: Command) -> No
     assert "helsinki, paris, shanghai, la, london: (c) OpenStreetMap contributors, ODbL 1.0" in lines
     assert "pegase, pegase-eccentricity: C. Josz et al. (MATPOWER), CC BY 4.0" in lines
     assert "activsg2000, activsg10k: A.B. Birchfield et al. (MATPOWER), CC BY 4.0" in lines
-
-
-def test_an_embedded_dataset_needs_no_download(command: Command) -> None:
-    assert "cora is in the package" in command("datasets", "get", "cora").out
-    assert "city-60 is generated when it is needed: 60 nodes, 93 edges" in command("datasets", "get", "city-60").out

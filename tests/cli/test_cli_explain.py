@@ -45,18 +45,6 @@ def test_other_models_are_explained_too(command: Command, own_files: Path, model
     assert any(one["share"] for one in json.loads(why)["nodes"])
 
 
-def test_components_are_attributed_to_features(command: Command, own_files: Path) -> None:
-    settings = ("--preset", "plus", "--set", "components=4", "--set", "scaling=standard")
-    assert command(*FIT, *FEW_EPOCHS, *settings, "--out", "run").code == 0
-    outcome = command("explain", "run", "--node", "node 4", "--out", "why.json")
-    assert outcome.code == 0, outcome.err
-    why = json.loads((own_files / "why.json").read_text(encoding="utf-8"))
-    assert {one["name"] for one in why["features"]} <= {f"feature {k}" for k in range(16)}
-    total = why["score"] - why["without"]
-    assert sum(why["hops"].values()) == pytest.approx(total, rel=0.02)
-    assert total != 0
-
-
 def test_hyper_nodes_are_those_of_the_hierarchy(command: Command, run: Path) -> None:
     """Labels are counted where they were given to the model: those of test nodes stay unread."""
     assert command("explain", "run", "--node", "node 4", "--out", "why.json").code == 0

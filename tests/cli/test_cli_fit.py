@@ -31,6 +31,10 @@ def test_predictions_have_the_ids_of_the_files(command: Command, own_files: Path
     assert list(predictions["id"]) == [f"node {k}" for k in range(N)]
     assert set(predictions["predicted"]) <= {"<b>maths</b>", "007", "$x_"}
     assert (predictions.loc[predictions["label"] == "", "split"] == "").all()
+    test = predictions[predictions["split"] == "test"]
+    delivered = (test["predicted"] == test["label"]).mean()  # what is printed is what is delivered
+    assert read(run / "metrics.json")["delivered_accuracy"] == delivered
+    assert re.search(rf"predictions, test\s+{100 * delivered:.1f}", outcome.out)
     config = read(run / "config.json")
     assert (config["model"]["levels"], config["model"]["hidden"], config["train"]["epochs"]) == (2, 8, 8)
     assert config["source"]["data"] == str(own_files / "edges.csv")
@@ -83,48 +87,3 @@ def test_a_second_run_gets_its_own_folder(command: Command, own_files: Path) -> 
         (own_files / "runs" / name / "predictions.csv").read_bytes() for name in ("work-hgcn-plus", "work-hgcn-plus-2")
     )
     assert first == second
-
-
-def test_too_many_levels_and_a_class_with_one_label_are_noted(command: Command, own_files: Path) -> None:
-    nodes = pd.read_csv(own_files / "nodes.csv", dtype=str, keep_default_na=False)
-    nodes.loc[0, "topic"] = "rare"
-    nodes.to_csv(own_files / "nodes.csv", index=False)
-    outcome = command(*OWN, "--seeds", 1, "--no-advice", "--levels", 60, "--out", "run")
-    assert outcome.code == 0
-    assert "not the 60 that were asked for" in " ".join(outcome.out.split())
-    page = (own_files / "run" / "report.html").read_text(encoding="utf-8")
-    assert "not the 60 that were asked for" in page
-    assert "classes with one label, which trains and leaves none to validate" in " ".join(outcome.out.split())
-
-
-def test_six_labels_are_enough(command: Command, own_files: Path) -> None:
-    """With two labels per class there is nothing to test on; the figure is called what it is."""
-    nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
-    known = nodes[nodes["topic"] != ""].groupby("topic").head(2).index
-    nodes.loc[~nodes.index.isin(known), "topic"] = ""
-    nodes.to_csv(own_files / "nodes.csv", index=False)
-    outcome = command(*OWN, "--seeds", 1, "--out", "run")
-    assert outcome.code == 0, outcome.err
-    assert "There are no test labels" in outcome.out
-    assert read(own_files / "run" / "metrics.json")["test_accuracy"] is None
-    assert "Too few labels to judge" in (own_files / "run" / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_graph_without_edges_gets_a_page(command: Command, own_files: Path) -> None:
-    """Training once succeeded, and the page of the run ended in a traceback."""
-    (own_files / "none.csv").write_text("source,target\n")
-    words = ("fit", "none.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 1, *FEW_EPOCHS)
-    outcome = command(*words, "--model", "hgcn-plus", "--no-baselines", "--out", "run")
-    assert outcome.code == 0, outcome.err
-    assert (own_files / "run" / "report.html").is_file()
-
-
-def test_what_is_printed_is_what_is_delivered(command: Command, own_files: Path) -> None:
-    """The headline once was the mean of the seeds, and the folder held one of them, 3 points below."""
-    outcome = command(*OWN, "--seeds", 3, "--no-advice", "--out", "run")
-    metrics, predictions = read(own_files / "run" / "metrics.json"), pd.read_csv("run/predictions.csv", dtype=str)
-    test = predictions[predictions["split"] == "test"]
-    delivered = (test["predicted"] == test["label"]).mean()
-    assert metrics["delivered_accuracy"] == delivered
-    assert re.search(rf"predictions, test\s+{100 * delivered:.1f}", outcome.out)
-    assert len(metrics["test_accuracy"]["per_seed"]) == 3

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from hiergcn.cli.compare import CompareProgress
 from hiergcn.cli.progress import FitProgress, Progress, download_progress
-from hiergcn.cli.terminal import duration
 from hiergcn.comparison.compare import Comparison, MethodDone, MethodRun, MethodStarted, RunDone, Score
 from hiergcn.comparison.splits import PUBLIC
 from hiergcn.graph import Split
@@ -121,11 +120,3 @@ def test_a_download_is_announced_with_its_first_bytes(capsys: pytest.CaptureFixt
         show(1_000_000, 2_500_000)
         show(2_500_000, 2_500_000)
     assert capsys.readouterr().err == "downloading nell (2.5 MB)\n"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(0.04, "0.0 s"), (9.94, "9.9 s"), (59.7, "1 min 0 s"), (200, "3 min 20 s"), (3900, "1 h 5 min")],
-)
-def test_duration(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
