@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from cli_shell import FEW_EPOCHS, Command, Outcome
+from cli_shell import Command, Outcome
 
 from hiergcn.cli import _open_streams, make_app
 
@@ -91,19 +91,6 @@ def test_labels_that_no_model_can_learn_from(
     nodes.to_csv(own_files / "nodes.csv", index=False)
     check(command(verb, *CSV[1:]), f"nodes.csv, column 'topic': {expected}")
     assert not (own_files / "runs").exists()
-
-
-def test_a_damaged_run_folder(command: Command, own_files: Path) -> None:
-    assert command(*CSV, *FEW_EPOCHS, "--no-baselines", "--seeds", 1, "--out", "run").code == 0
-    for path in sorted((own_files / "run").iterdir()):
-        if path.name in ("report.html", "suggestions.csv", "doubtful_labels.csv"):
-            continue  # for people, who may change them
-        whole = path.read_bytes()
-        for damage in (b'{"half', b"", whole[: len(whole) // 2]):
-            path.write_bytes(damage)
-            check(command("predict", "run"), "run")
-        path.write_bytes(whole)
-    assert command("predict", "run").code == 0
 
 
 def test_a_bug_is_reported_as_a_bug(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

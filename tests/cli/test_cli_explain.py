@@ -80,12 +80,3 @@ def test_labels_alone_are_explained_by_labelled_nodes(command: Command, own_file
     assert outcome.code == 0
     assert "its share of the labels nearby" in outcome.out
     assert "Labelled nodes" in outcome.out
-
-
-def test_structural_features_have_names_too(command: Command, own_files: Path) -> None:
-    nodes = pd.read_csv(own_files / "nodes.csv", dtype={"topic": str}, keep_default_na=False)
-    nodes[["paper", "topic"]].to_csv(own_files / "nodes.csv", index=False)
-    assert command(*FIT, "--model", "hgcn-plus", *FEW_EPOCHS, "--out", "run").code == 0
-    outcome = command("explain", "run", "--node", "node 4")
-    assert outcome.code == 0, outcome.err
-    assert "structure " in outcome.out

@@ -46,7 +46,9 @@ def test_help_names_no_types_and_fills_the_width(command: Command, monkeypatch: 
     if name in ("fit", "compare", "tune", "check"):
         assert max(map(len, lines)) > 100
         assert all(f" {option} " in out for option in ("--label", "--id", "--weight", "--split-column", "--drop"))
-    assert f"\n  {name} " in command("--help").out
+    listed = command("--help").out
+    assert f"\n  {name} " in listed
+    assert "--install-completion" in listed
 
 
 def test_options_of_fit_stand_in_groups(command: Command) -> None:
@@ -117,13 +119,3 @@ def test_completion(
     monkeypatch.setenv("COMP_WORDS", f"hiergcn {words}")
     monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
     assert set(command().out.split()) == expected
-
-
-def test_completion_can_be_installed(command: Command) -> None:
-    assert "--install-completion" in command("--help").out
-
-
-def test_a_dataset_in_any_case(command: Command) -> None:
-    outcome = command("coarsen", "Cora", "--levels", 1)
-    assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("Reading cora\ncora, coarsened by hgcn")

@@ -34,18 +34,11 @@ def test_ids_come_back_as_they_were_given(command: Command, own_files: Path) -> 
         text = (own_files / name).read_text()
         (own_files / name).write_text(text.replace("node 1", "@alice 1").replace("node 2", "-x2"))
     given = pd.read_csv(own_files / "nodes.csv", dtype=str)["paper"].tolist()
-    words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 1, *FEW_EPOCHS)
-    assert command(*words, "--no-baselines", "--out", "exact").code == 0
-    assert command(*words, "--no-baselines", "--spreadsheet-safe", "--out", "safe").code == 0
-    assert pd.read_csv("exact/predictions.csv")["id"].tolist() == given
     shown = [f"'{name}" if name[0] in "@-" else name for name in given]
+    words = ("fit", "edges.csv", "nodes.csv", "--label", "topic", "--id", "paper", "--seeds", 1, *FEW_EPOCHS)
+    assert command(*words, "--no-baselines", "--spreadsheet-safe", "--out", "safe").code == 0
     assert pd.read_csv("safe/predictions.csv")["id"].tolist() == shown
-    for run in ("exact", "safe"):
-        assert pd.read_csv(io.StringIO(command("predict", run).out))["id"].tolist() == given
-        again = command("predict", run, "--spreadsheet-safe").out
-        assert pd.read_csv(io.StringIO(again))["id"].tolist() == shown
-    assert command("coarsen", "edges.csv", "--out", "levels.csv").code == 0
-    assert set(pd.read_csv("levels.csv")["node"]) == set(given)
+    assert pd.read_csv(io.StringIO(command("predict", "safe").out))["id"].tolist() == given
 
 
 def test_changed_features_and_edges_are_noticed(command: Command, run: Path) -> None:

@@ -1,6 +1,5 @@
 """A graph in one file, npz or GraphML, in the place of the CSV files."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -30,19 +29,6 @@ def test_fit_and_predict(command: Command, graph: Graph, name: str) -> None:
     checked = command("check", name, "--no-estimate").out
     assert "90 nodes" in checked
     assert checked.rstrip().endswith("A fit would work.")
-
-
-def test_predict_on_a_newer_file(command: Command, graph: Graph) -> None:
-    graph.to_npz("graph.npz")
-    replace(graph, features=None, columns=()).to_npz("bare.npz")
-    csv = ("edges.csv", "nodes.csv", "--id", "paper", "--label", "topic")
-    assert command("fit", *csv, *FEW_EPOCHS, "--seeds", 1, "--no-baselines", "--out", "run").code == 0
-    outcome = command("predict", "run", "graph.npz")
-    assert outcome.code == 0, outcome.err
-    assert "90 predictions, 0 of them of nodes that the run did not have" in outcome.err
-    other = command("predict", "run", "bare.npz")
-    assert other.code == 2
-    assert "trained on 16 features and bare.npz has 0; give the same columns" in other.err
 
 
 @pytest.mark.parametrize(
