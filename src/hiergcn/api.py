@@ -199,25 +199,22 @@ def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
         run: a run folder, whose page is written again; a result of `fit` or `compare`; or a fitted estimator.
         path: the file to write; by default report.html in the run folder.
     """
-    from hiergcn.comparison.compare import COMPARISON, Comparison, write_comparison
+    from hiergcn.comparison.compare import COMPARISON, PAGE, Comparison, read_comparison
     from hiergcn.comparison.comparison_page import write_comparison_page
     from hiergcn.files import write_text
     from hiergcn.run.run import Run
 
     if isinstance(run, (str, Path)) and path is None:
         folder = Path(run)
-        return write_comparison_page(folder) if (folder / COMPARISON).is_file() else Run.load(folder).write_page()
+        if (folder / COMPARISON).is_file():
+            return write_comparison_page(read_comparison(folder), folder / PAGE)
+        return Run.load(folder).write_page()
     if path is None:
         raise InputError("The page of a result needs a path; give one, or save the result to a folder.")
     if Path(path).exists():
         raise InputError(f"{path} exists already; name another file or move that one away.")
     if isinstance(run, Comparison):
-        import tempfile
-
-        with tempfile.TemporaryDirectory() as place:
-            write_comparison(run, Path(place))
-            Path(path).write_bytes(write_comparison_page(Path(place)).read_bytes())
-        return Path(path)
+        return write_comparison_page(run, Path(path))
     if isinstance(run, (str, Path)):
         raise InputError("A run folder has its page inside; leave out the path.")
     return write_text(path, (run if isinstance(run, Run) else _estimator(run)._run).page())

@@ -18,11 +18,10 @@ from hiergcn.comparison.compare import (
     MethodStarted,
     RunDone,
     compare,
-    describe_splits,
     read_comparison,
     write_comparison,
 )
-from hiergcn.comparison.splits import PUBLIC, drawn_splits, parse_splits
+from hiergcn.comparison.splits import PUBLIC, describe_splits, drawn_splits, parse_splits
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import metrics_for, result_key

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from hiergcn.comparison.compare import Comparison, MethodRun, Score, write_comparison
+from hiergcn.comparison.compare import Comparison, MethodRun, Score
 from hiergcn.comparison.comparison_page import verdict, write_comparison_page
 from hiergcn.comparison.splits import PUBLIC
 from hiergcn.evaluate.paired import compare_all
@@ -53,8 +53,7 @@ def test_more_methods_need_more_runs() -> None:
 def test_equal_differences_have_no_interval(tmp_path: Path) -> None:
     """Student's interval of differences that do not vary would have no length."""
     found = comparison(method("gcn", 0.5, 0.6, 0.7), method("hgcn", 0.75, 0.85, 0.95))
-    write_comparison(replace(found, environment=environment()), tmp_path / "found")
-    page = write_comparison_page(tmp_path / "found").read_text(encoding="utf-8")
+    page = write_comparison_page(replace(found, environment=environment()), tmp_path / "found.html").read_text("utf-8")
     assert re.search(r"<td>\+25\.0</td>\s*<td>–</td>", page)
     assert "Holm" not in page  # there is one comparison
 
@@ -66,8 +65,7 @@ def test_failed_methods_do_not_decide() -> None:
 
 def test_the_page_sorts_methods_and_counts_failures(tmp_path: Path) -> None:
     found = comparison(method("low", 0.7, None), method("high", 0.8, 0.82), method("none", None, None))
-    write_comparison(replace(found, environment=environment()), tmp_path)
-    page = write_comparison_page(tmp_path).read_text(encoding="utf-8")
+    page = write_comparison_page(replace(found, environment=environment()), tmp_path / "found.html").read_text("utf-8")
     assert page.index(">High<") < page.index(">Low<") < page.index(">None<")
     assert "81.0 ± 1.4" in page
     assert "1 of 2 failed" in page

@@ -44,18 +44,12 @@ NO_MEMORY = ("allocate memory", "failed to map segment", "can't start new thread
 LIBRARIES = 3_000_000_000
 """Bytes of address space that the libraries take, the compiler of numba included."""
 
-_COMMANDS = {
-    "Train and predict": ("check", "fit", "predict", "explain", "suggest"),
-    "Compare": ("compare", "tune"),
-    "Look up": ("models", "settings", "datasets"),
-    "More": ("report", "export", "coarsen"),
+_COMMANDS = {  # by the titles of the help, with the module of each
+    "Train and predict": {"check": "check", "fit": "fit", **dict.fromkeys(("predict", "explain", "suggest"), "of_run")},
+    "Compare": {"compare": "compare", "tune": "compare"},
+    "Look up": dict.fromkeys(("models", "settings", "datasets"), "lookup"),
+    "More": {"report": "of_run", "export": "of_run", "coarsen": "coarsen"},
 }
-_MODULES = {  # of the others it has the name of the command
-    **dict.fromkeys(("predict", "explain", "suggest", "report", "export"), "of_run"),
-    **dict.fromkeys(("models", "settings", "datasets"), "lookup"),
-    "tune": "compare",
-}
-_OF_EXPERIMENTS = ("reproduce",)
 _ADDED: dict[str, Callable[..., Any]] = {}
 
 
@@ -77,20 +71,21 @@ def make_app(words: Sequence[str] = ()) -> typer.Typer:
         rich_markup_mode=None,  # importing rich takes as long as all the rest
     )
     app.callback()(_options)
-    panels = {name: panel for panel, names in _COMMANDS.items() for name in names}
-    named = [word for word in words[:1] if word in panels]
-    for name in named or panels:
-        module = import_module(f"hiergcn.cli.{_MODULES.get(name, name)}")
+    known = {name: (module, panel) for panel, modules in _COMMANDS.items() for name, module in modules.items()}
+    named = [word for word in words[:1] if word in known]
+    for name in named or known:
+        home, panel = known[name]
+        module = import_module(f"hiergcn.cli.{home}")
         if name == "datasets":
-            app.add_typer(module.app, name=name, rich_help_panel=panels[name])
+            app.add_typer(module.app, name=name, rich_help_panel=panel)
         else:
-            app.command(name, cls=Command, rich_help_panel=panels[name])(getattr(module, name))
+            app.command(name, cls=Command, rich_help_panel=panel)(getattr(module, name))
     if not named:  # commands of other packages
-        added = {name: function for name, function in (_ADDED | plugins("commands")).items() if name not in panels}
+        added = {name: function for name, function in (_ADDED | plugins("commands")).items() if name not in known}
         for name, function in added.items():
             app.command(name, cls=Command, rich_help_panel="More")(function)
-        if words and words[0] in _OF_EXPERIMENTS and words[0] not in added:
-            raise MissingPackageError(f"hiergcn {words[0]} {EXPERIMENTS}")
+        if words[:1] == ["reproduce"] and "reproduce" not in added:
+            raise MissingPackageError(f"hiergcn reproduce {EXPERIMENTS}")
     return app
 
 

@@ -65,13 +65,13 @@ def compare(
     if out is not None:
         check_free(out)  # before any work is done
 
-    from hiergcn.comparison.splits import parse_splits  # imports NumPy
+    from hiergcn.comparison.splits import describe_splits, parse_splits
 
     specs = parse_splits(splits)
     read = options.read_labelled(source)
 
     from hiergcn.cli.progress import Progress
-    from hiergcn.comparison.compare import COMPARISON, SCORES, MethodDone, describe_splits, write_comparison
+    from hiergcn.comparison.compare import COMPARISON, PAGE, SCORES, MethodDone, write_comparison
     from hiergcn.comparison.compare import compare as run_compare
     from hiergcn.comparison.comparison_page import write_comparison_page
     from hiergcn.run.out_folder import write_or_rescue
@@ -85,7 +85,7 @@ def compare(
 
     def write(folder: Path) -> None:
         write_comparison(comparison, folder)
-        write_comparison_page(folder)
+        write_comparison_page(comparison, folder / PAGE)
 
     def on_event(event: "CompareEvent") -> None:
         if isinstance(event, MethodDone):  # in case the process is killed; a full disk is reported at the end
@@ -116,7 +116,7 @@ def compare(
     _print_comparison(screen, comparison)
     place, problem = write_or_rescue(write, folder)
     screen.print(f"\nFigures: {place / COMPARISON}, {place / SCORES}", soft_wrap=True)
-    screen.print(f"Page:    {place / 'comparison.html'}", soft_wrap=True)
+    screen.print(f"Page:    {place / PAGE}", soft_wrap=True)
     if problem is not None:
         raise UnwritableError(f"{problem} The comparison is in {place}.")
     if comparison.interrupted:

@@ -221,14 +221,9 @@ def export(run: Path, onnx: Path) -> None:
 )
 def report(run: Path, open_: bool = False) -> None:
     """Write the report of a run or a comparison again."""
-    if (run / "comparison.json").is_file():
-        from hiergcn.comparison.comparison_page import write_comparison_page
+    from hiergcn import api
 
-        page = write_comparison_page(run)
-    else:
-        from hiergcn.run.run import Run
-
-        page = Run.load(run).write_page()
+    page = api.report(run)
     console().print(f"Report: {page}", soft_wrap=True)
     if open_:
         import webbrowser

@@ -16,14 +16,14 @@ import pandas as pd
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.coarsening import Hierarchy
-from hiergcn.comparison.splits import PUBLIC, SplitSpec, parse_splits, splits_text
+from hiergcn.comparison.splits import PUBLIC, SplitSpec, describe_splits, parse_splits, splits_text
 from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import Summary, metrics_for, result_key
 from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import DRAWN_SPLIT, classes_in_order, fit, own_split
+from hiergcn.run.fit import classes_in_order, fit, own_split
 from hiergcn.settings.registry import method_names, method_title
 from hiergcn.settings.settings import Settings
 from hiergcn.train.events import FitEvent, SeedDone
@@ -33,7 +33,7 @@ from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Reply, Send, Work
 
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
-COMPARISON, SCORES = "comparison.json", "scores.csv"
+COMPARISON, SCORES, PAGE = "comparison.json", "scores.csv", "comparison.html"
 ENOUGH_PAIRS = 6
 """Fewest pairs with which p can fall below 0.05."""
 
@@ -225,25 +225,6 @@ class MethodDone(NamedTuple):
 
 CompareEvent = MethodStarted | RunDone | MethodDone
 OnCompareEvent = Callable[[CompareEvent], None]
-
-
-_DRAWN = {
-    "random": "random splits of the whole graph, not of its largest component: 20 nodes per class train, 500 validate, "
-    "the rest test",
-    "tenths": "random splits of the whole graph, not of its largest component: 10 % of each class train, 10 % "
-    "validate, 80 % test",
-    "blocked": "blocked splits of the whole graph: in the half nearest to a random node 10 % of all nodes train and "
-    "10 % validate, the other half tests",
-    "apart": "blocked splits of the whole graph: 10 % of all nodes train and 10 %, apart from these, validate in the "
-    "half nearest to a random node, the other half tests",
-}
-
-
-def describe_splits(splits: Sequence[SplitSpec], drawn: bool = False) -> str:
-    """Describe the splits in words; `drawn` is true if the graph has no split of its own."""
-    if tuple(splits) == (PUBLIC,):
-        return f"one split, {DRAWN_SPLIT['classes']}" if drawn else "the graph's own split"
-    return f"{len(splits)} {_DRAWN[splits[0].kind]}"
 
 
 def compare(

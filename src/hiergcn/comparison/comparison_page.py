@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hiergcn.comparison.compare import Comparison, MethodRun, read_comparison, title
+from hiergcn.comparison.compare import Comparison, MethodRun, title
 from hiergcn.comparison.splits import PUBLIC
 from hiergcn.evaluate.paired import compare_all
 from hiergcn.files import write_text
@@ -25,9 +25,8 @@ LEGEND = (
 )
 
 
-def write_comparison_page(folder: Path) -> Path:
-    """Write `comparison.html` from the files of a comparison, with the most accurate methods first."""
-    comparison = read_comparison(folder)
+def write_comparison_page(comparison: Comparison, path: Path) -> Path:
+    """Write the page, with the most accurate methods first."""
     runs = _by_accuracy(comparison)
     accuracies = {run.model: 100 * run.test_accuracy.values for run in runs}
     ends = {}  # of the standard deviation
@@ -77,7 +76,7 @@ def write_comparison_page(folder: Path) -> Path:
         difference_axis=Cell.head(differences),
         settings=[row for run in comparison.runs for row in settings_rows(run.settings, {}, f"{title(run.model)}, ")],
     )
-    return write_text(folder / "comparison.html", page)
+    return write_text(path, page)
 
 
 def _by_accuracy(comparison: Comparison) -> list[MethodRun]:

@@ -105,3 +105,24 @@ def parse_splits(text: str) -> tuple[SplitSpec, ...]:
 def splits_text(splits: Sequence[SplitSpec]) -> str:
     """Return the text that `parse_splits` turns into the splits."""
     return "public" if tuple(splits) == (PUBLIC,) else f"{splits[0].kind}:{len(splits)}"
+
+
+_DRAWN = {
+    "random": "random splits of the whole graph, not of its largest component: 20 nodes per class train, 500 validate, "
+    "the rest test",
+    "tenths": "random splits of the whole graph, not of its largest component: 10 % of each class train, 10 % "
+    "validate, 80 % test",
+    "blocked": "blocked splits of the whole graph: in the half nearest to a random node 10 % of all nodes train and "
+    "10 % validate, the other half tests",
+    "apart": "blocked splits of the whole graph: 10 % of all nodes train and 10 %, apart from these, validate in the "
+    "half nearest to a random node, the other half tests",
+}
+
+
+def describe_splits(splits: Sequence[SplitSpec], drawn: bool = False) -> str:
+    """Describe the splits in words; `drawn` is true if the graph has no split of its own."""
+    if tuple(splits) == (PUBLIC,):
+        from hiergcn.run.fit import DRAWN_SPLIT  # imports torch
+
+        return f"one split, {DRAWN_SPLIT['classes']}" if drawn else "the graph's own split"
+    return f"{len(splits)} {_DRAWN[splits[0].kind]}"
