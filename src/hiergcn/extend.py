@@ -45,12 +45,3 @@ from hiergcn.settings.fields import (
     setting,
 )
 from hiergcn.settings.methods import HGCNConfig, Pooling
-
-__all__ = ["HGCN", "SCALING"]
-__all__ += ["AdjacencyMethod", "Count", "EdgeMethod", "Edges", "FeatureLinear", "Features", "Field"]
-__all__ += ["FlatMethod", "GraphConvolution", "GraphOnlyMethod", "HGCNConfig", "HGCNMethod", "InputConfig"]
-__all__ += ["Labelled", "Layer", "LevelTensors", "MemoryPlan", "MethodConfig", "NodeModel", "NonNegative"]
-__all__ += ["OneStepModel", "Optimiser", "Pattern", "Pooling", "Positive", "Prepared", "Rate", "Scaling"]
-__all__ += ["Share", "SparseMatrix", "Task", "TrueShare", "Whole", "Workload"]
-__all__ += ["at_least", "dense_product", "drawing_from", "dropout", "glorot", "layers_memory"]
-__all__ += ["numpy_generator", "on_projected", "propagate", "pyg_layers", "setting", "symmetrically_normalised"]

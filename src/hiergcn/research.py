@@ -38,15 +38,3 @@ from hiergcn.train.trainer import Trainer
 from hiergcn.workers.machine import choose_device, cores, environment, peak_memory, reset_peak_memory
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Pool, Reply, Request, Send, Work
-
-__all__ = ["DEPTH", "GROUPS", "PUBLIC", "TEST"]
-__all__ += ["Axis", "Diffusion", "Engine", "Entry", "Figure", "PairedDifference", "Panel", "Pool", "Reply"]
-__all__ += ["Drawn", "SplitSpec", "drawn_splits", "few_labels"]
-__all__ += ["Request", "Run", "Scores", "Send", "Settings", "Summary", "TrainConfig", "Trainer", "Work"]
-__all__ += ["averaged", "axes", "build_method", "candidate_title", "choose_device", "comparable_features"]
-__all__ += ["config_class", "cores"]
-__all__ += ["environment", "evaluate_sets", "evaluate_test", "find_doubts", "fit", "fit_temperature", "holm"]
-__all__ += ["holm_corrected", "method_colour", "method_title", "metrics_for", "neighbourhood_sizes"]
-__all__ += ["paired_difference", "palette", "peak_memory", "receptive_field_sizes", "rendered"]
-__all__ += ["reset_peak_memory", "result_key", "script", "settings_for", "suggested_nodes", "unit_differences"]
-__all__ += ["unit_request", "write_text", "written_whole"]
