@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from hiergcn.train.events import FitEvent, SeedDone
 from hiergcn.train.trainer import AllSeedsFailedError, Trainer
 from hiergcn.workers.machine import Peak, environment
 from hiergcn.workers.memory_plan import unit_request
-from hiergcn.workers.pool import Engine, Reply, Send, Work
+from hiergcn.workers.pool import Engine, Reply, Send, Work, do_job
 
 _SAVED_AS_IS = ("dataset", "against", "interrupted", "command", "environment")
 COMPARISON, SCORES, PAGE = "comparison.json", "scores.csv", "comparison.html"
@@ -340,47 +341,45 @@ def _method_runs(
     groups = [(seed,) for seed in seeds] if apart else [tuple(seeds)]
     units = [_Unit(name, split, group) for name in names for split in range(len(bench.splits)) for group in groups]
     requests = {n: unit_request(bench.graph, bench.methods[n], bench.hierarchies[n], device) for n in names}
-    results: dict[int, tuple[_Result, Reply]] = {}
     told: set[RunDone] = set()
+
+    def tell(event: RunDone) -> None:
+        if event not in told:  # results repeat what messages have said, because those may be late
+            told.add(event)
+            emit(event)
+
     for name in names:
         emit(MethodStarted(name, len(bench.splits) * len(seeds)))
     with engine.pool(_scoring, bench, device) as pool:
-        for number, reply in pool.replies((unit, requests[unit.model]) for unit in units):
-            unit, events = units[number], [reply.content]
-            if reply.kind != "message":
-                failed = [Score(unit.model, unit.split, seed, failure=reply.content) for seed in unit.seeds]
+        jobs = ((unit, requests[unit.model]) for unit in units)
+        replies = zip(units, pool.results(jobs, tell, lambda _, why: Reply("death", f"{why}.")), strict=True)
+        for name in names:
+            parts: list[tuple[_Result, Reply]] = []
+            for unit, reply in islice(replies, len(units) // len(names)):
+                failed = [Score(name, unit.split, seed, failure=str(reply.content)) for seed in unit.seeds]
                 result = reply.content if reply.kind == "result" else _Result(failed)
-                results[number] = result, reply
-                # a result repeats the runs that messages have reported, because those may be late
-                events = [RunDone(unit.model, unit.split, score.seed, score.failure) for score in result.scores]
-            for event in events:
-                if event not in told:
-                    told.add(event)
-                    emit(event)
-            while names and all(k in results for k, unit in enumerate(units) if unit.model == names[0]):
-                name, names = names[0], names[1:]
-                parts = [results[k] for k, unit in enumerate(units) if unit.model == name]
-                epochs = sum(result.epochs for result, _ in parts)
-                failures = [reply.content for _, reply in parts if reply.kind != "result"]
-                yield MethodRun(
-                    model=name,
-                    settings=bench.methods[name],
-                    scores=tuple(score for result, _ in parts for score in result.scores),
-                    peak=Peak(
-                        max(
-                            (reply.peak.resident for _, reply in parts if reply.peak.resident is not None), default=None
-                        ),
-                        max((reply.peak.gpu for _, reply in parts if reply.peak.gpu is not None), default=None),
-                    ),
-                    epoch_seconds=sum(result.seconds for result, _ in parts) / epochs if epochs else None,
-                    failure=failures[0] if len(failures) == len(parts) else None,
-                )
+                parts.append((result, reply))
+                for score in result.scores:
+                    tell(RunDone(name, unit.split, score.seed, score.failure))
+            epochs = sum(result.epochs for result, _ in parts)
+            failures = [str(reply.content) for _, reply in parts if reply.kind != "result"]
+            yield MethodRun(
+                model=name,
+                settings=bench.methods[name],
+                scores=tuple(score for result, _ in parts for score in result.scores),
+                peak=Peak(
+                    max((reply.peak.resident for _, reply in parts if reply.peak.resident is not None), default=None),
+                    max((reply.peak.gpu for _, reply in parts if reply.peak.gpu is not None), default=None),
+                ),
+                epoch_seconds=sum(result.seconds for result, _ in parts) / epochs if epochs else None,
+                failure=failures[0] if len(failures) == len(parts) else None,
+            )
 
 
 def _scoring(bench: _Bench, device: str) -> Work:
-    """Prepare a worker; return what runs a unit."""
+    """Prepare a worker; return what runs a unit: its result or its failure."""
 
-    def run(send: Send, unit: _Unit) -> _Result:
+    def scores_of(send: Send, unit: _Unit) -> _Result:
         def on_event(event: FitEvent) -> None:
             if isinstance(event, SeedDone):
                 send(RunDone(unit.model, unit.split, event.outcome.seed, event.outcome.failure))
@@ -402,7 +401,7 @@ def _scoring(bench: _Bench, device: str) -> Work:
             scores.append(Score(unit.model, unit.split, outcome.seed, known, *seen))
         return _Result(scores, seconds, epochs)
 
-    return run
+    return lambda send, unit: do_job(lambda: scores_of(send, unit))
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:

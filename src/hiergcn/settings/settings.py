@@ -74,16 +74,6 @@ def method_of(method: str, preset: str | None) -> str:
     return str(recipe.get("method", method))
 
 
-def recipe_layers(method: str, preset: str, dataset: str | None = None) -> list[dict[str, Any]]:
-    """Return the recipes that make up a preset; later ones override earlier ones."""
-    recipes = recipe_files(method)
-    if preset not in preset_names(method):
-        raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
-    bases = [preset] if preset in recipes else ["paper", preset]
-    names = bases + [f"{base}.{dataset}" for base in bases]
-    return [recipes[name] for name in names if name in recipes]
-
-
 T = TypeVar("T")
 
 AUTO = "auto"
@@ -176,10 +166,16 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
     """
     method = method_of(method, preset)
     preset = preset or default_preset(method, dataset)
+    if preset not in preset_names(method):
+        raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
     settings = Settings(method, preset, config_class(method)(), TrainConfig(), CoarsenConfig())
-    for layer in recipe_layers(method, preset, dataset):
-        groups = {group: replace(getattr(settings, group), **layer.get(group, {})) for group in GROUPS}
-        settings = replace(settings, **groups)
+    recipes = recipe_files(method)
+    bases = [preset] if preset in recipes else ["paper", preset]
+    for name in (*bases, *(f"{base}.{dataset}" for base in bases)):  # later ones override earlier ones
+        recipe = recipes.get(name, {})
+        settings = replace(
+            settings, **{part: replace(getattr(settings, part), **recipe.get(part, {})) for part in GROUPS}
+        )
     return settings
 
 
