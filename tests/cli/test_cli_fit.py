@@ -87,3 +87,15 @@ def test_a_second_run_gets_its_own_folder(command: Command, own_files: Path) -> 
         (own_files / "runs" / name / "predictions.csv").read_bytes() for name in ("work-hgcn-plus", "work-hgcn-plus-2")
     )
     assert first == second
+
+
+def test_a_class_with_one_label_and_no_edges(command: Command, own_files: Path) -> None:
+    """The page of a graph without edges once ended in a traceback, and a class with one label was not mentioned."""
+    nodes = pd.read_csv(own_files / "nodes.csv", dtype=str, keep_default_na=False)
+    nodes.loc[0, "topic"] = "rare"
+    nodes.to_csv(own_files / "nodes.csv", index=False)
+    (own_files / "edges.csv").write_text("source,target\n")
+    outcome = command(*OWN, "--seeds", 1, "--no-advice", "--out", "run")
+    assert outcome.code == 0, outcome.err
+    assert (own_files / "run" / "report.html").is_file()
+    assert "classes with one label, which trains and leaves none to validate" in " ".join(outcome.out.split())

@@ -161,12 +161,12 @@ def tune(
     def request(values: Mapping[str, Any]) -> Request:
         return unit_request(trainer.graph, first.override(values), deep, device)
 
-    optuna, interrupted = _optuna(), False
+    logging, interrupted = _optuna().logging, False
     running: deque[optuna.Trial] = deque()
     replies: dict[int, Reply] = {}
     with ExitStack() as stack:
-        stack.callback(optuna.logging.set_verbosity, optuna.logging.get_verbosity())
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        stack.callback(logging.set_verbosity, logging.get_verbosity())
+        logging.set_verbosity(logging.WARNING)
         decisive = [first.to_dict(), list(seeds), sorted(space)]
         nodes = np.concatenate([unseen.train, unseen.validation])
         fingerprint = digest(decisive, *graph_arrays(graph), unseen.train, nodes, graph.truth[nodes])
@@ -282,12 +282,12 @@ def _optuna() -> Any:
     return optuna
 
 
-def _open_study(folder: Path, fingerprint: str, first: Settings, space: Space) -> "optuna.Study":
+def _open_study(folder: Path, fingerprint: str, first: Settings, space: Space) -> Any:
     """Open the study in the folder's journal, or begin a new one with the settings `first`."""
     optuna = _optuna()
     folder.mkdir(parents=True, exist_ok=True)
     journal = optuna.storages.journal.JournalFileBackend(str(folder / JOURNAL))
-    study: optuna.Study = optuna.create_study(
+    study: Any = optuna.create_study(
         storage=optuna.storages.JournalStorage(journal), study_name="hiergcn", direction="maximize",
         load_if_exists=True, sampler=optuna.samplers.TPESampler(seed=0),
     )  # fmt: skip

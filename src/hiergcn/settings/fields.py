@@ -70,7 +70,7 @@ class Setting(NamedTuple):
     name: str
     default: Any
     about: str
-    type: type[Any]
+    kind: type[Any]
     """int, float, bool or str."""
     limits: Limits
     is_optional: bool = False
@@ -95,13 +95,13 @@ class Setting(NamedTuple):
             word = given.lower()
             if self.is_optional and word in ("none", "null"):
                 value = None
-            elif self.type is bool:
+            elif self.kind is bool:
                 value = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(word, given)
-            elif self.type in (int, float):
+            elif self.kind in (int, float):
                 try:
-                    value = self.type(given)
+                    value = self.kind(given)
                 except ValueError:
-                    raise InputError(f"{self.name} is {given!r}; give {_ANY[self.type].words}.") from None
+                    raise InputError(f"{self.name} is {given!r}; give {_ANY[self.kind].words}.") from None
         self.check(value)
         return value
 
