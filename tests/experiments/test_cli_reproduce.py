@@ -97,4 +97,4 @@ def test_without_the_experiments_one_sentence_says_where_to_get_them(
     registry.method_names()
     monkeypatch.delitem(registry._METHODS, "deepwalk")
     monkeypatch.setattr(registry, "plugins", lambda _: {})
-    assert "More come with hiergcn-experiments" in command("fit", "cora", "--model", "deepwalk").err
+    assert "pip install ./experiments adds more" in command("fit", "cora", "--model", "deepwalk").err

@@ -100,7 +100,6 @@ def fit(
     from hiergcn.model.ops.ranks import joined, rank_device
     from hiergcn.run.fit import BASELINES, DRAWN_SPLIT, checkpoint_of
     from hiergcn.run.fit import fit as run_fit
-    from hiergcn.settings.settings import AUTO
     from hiergcn.workers.machine import workers_for
 
     ranks = context.with_resource(joined(device))
@@ -111,7 +110,7 @@ def fit(
     split_from = read.split_from or DRAWN_SPLIT[read.graph.target.kind]
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
-    if method == AUTO:
+    if method == options.AUTO:
         console().print(f"Time limit of the choice: {limit:.0f} s (--time-limit)")
     try:
         with Progress(console(), where) as progress:

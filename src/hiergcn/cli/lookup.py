@@ -3,13 +3,12 @@
 `hiergcn datasets get NAME` downloads one.
 """
 
-from typing import Any
-
 import typer
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import Command, Group, console, print_table
 from hiergcn.settings.registry import config_class, method_about, method_names, method_title
+from hiergcn.settings.settings import GROUPS, method_settings, preset_names, settings_for, value_text, without_effect
 
 TITLES = {"model": "Method", "train": "Training", "coarsen": "Coarsening"}
 WIDE = 10_000  # columns outside a terminal: a wrapped path cannot be copied
@@ -35,33 +34,14 @@ def models() -> None:
 )
 def settings(model: str, preset: str | None = None) -> None:
     """List the settings of a method: values, default and meaning."""
-    from hiergcn.settings.settings import (
-        GROUPS,
-        default_preset,
-        method_of,
-        method_settings,
-        preset_names,
-        settings_for,
-        without_effect,
-    )
-
-    method = method_of(model, preset)
-    known, values = method_settings(method), settings_for(method, preset).values()
-
-    def shown_value(value: Any) -> str:
-        return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-    screen = console()
-    shown = preset or default_preset(method, None)
+    chosen, screen = settings_for(model, preset), console()
+    method, values = chosen.method, chosen.values()
     screen.print(f"{method_title(method)}: {method_about(method)}", soft_wrap=True)
     presets = ", ".join(preset_names(method))
-    screen.print(f"Defaults are those of the preset {shown} (presets: {presets}).\n", soft_wrap=True)
+    screen.print(f"Defaults are those of the preset {chosen.preset} (presets: {presets}).\n", soft_wrap=True)
     for group in GROUPS:
-        rows = [
-            (about.name, shown_value(values[about.name]), about.values, about.about)
-            for about in known.values()
-            if about.group == group
-        ]
+        members = [setting for setting in method_settings(method).values() if setting.group == group]
+        rows = [(known.name, value_text(values[known.name]), known.values, known.about) for known in members]
         if rows and not without_effect(method, group):
             columns = ("setting", "default", "values", "what it does")
             print_table(screen, columns, rows, title=TITLES[group], words=(0, 1, 2, 3), overflow="fold")

@@ -15,7 +15,8 @@ import typer
 from hiergcn.cli.terminal import console, is_first_rank, printable
 from hiergcn.datasets import dataset_names
 from hiergcn.errors import InputError
-from hiergcn.settings.registry import method_names
+from hiergcn.settings.registry import method_about, method_names
+from hiergcn.settings.settings import AUTO, method_settings, preset_names
 
 if TYPE_CHECKING:
     from hiergcn.run.source import Data as ReadData
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hiergcn.workers.pool import Engine
 
 INTERRUPTED = 130  # the exit code of shells after Ctrl-C
-AUTO = "auto"
 
 
 def complete_data(incomplete: str) -> list[str]:
@@ -36,8 +36,6 @@ def complete_data(incomplete: str) -> list[str]:
 
 def complete_model(incomplete: str) -> list[tuple[str, str]]:
     """Return the methods that begin with a text, with their descriptions."""
-    from hiergcn.settings.registry import method_about
-
     about = {AUTO: "Choose and combine methods for the graph."} | {name: method_about(name) for name in method_names()}
     return [(name, text) for name, text in about.items() if name.startswith(incomplete)]
 
@@ -50,16 +48,12 @@ def complete_models(incomplete: str) -> list[str]:
 
 def complete_preset(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the presets of the named method, or of H-GCN, that begin with a text."""
-    from hiergcn.settings.settings import preset_names
-
     model = ctx.params.get("model")
     return [name for name in preset_names(model if model in method_names() else "hgcn") if name.startswith(incomplete)]
 
 
 def complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the settings of the named method, or of H-GCN+, that begin with a text, with their meaning."""
-    from hiergcn.settings.settings import method_settings
-
     model = ctx.params.get("model")
     known = method_settings(model if model in method_names() else "hgcn-plus")
     return [(f"{name}=", setting.about) for name, setting in known.items() if name.startswith(incomplete)]

@@ -177,7 +177,7 @@ def usage_sentence(error: Any) -> str:
     """Return a usage error as one sentence."""
     context, kind, parameter = getattr(error, "ctx", None), type(error).__name__, getattr(error, "param", None)
     path = context.command_path if context is not None else "hiergcn"
-    see, message = f"see {path} --help.", str(error.format_message()).strip()
+    see, message = f"see {path} --help.", str(error.format_message()).strip().rstrip(".")
     if kind == "NoSuchOption":
         near = get_close_matches(error.option_name, getattr(error, "possibilities", None) or (), 1, cutoff=0.7)
         return f"{path} has no option {error.option_name}; " + (f"did you mean {near[0]}?" if near else see)
@@ -190,8 +190,6 @@ def usage_sentence(error: Any) -> str:
         wanted = "a whole number" if "int" in type_ else "a number" if "float" in type_ else ""
         if wanted and getattr(parameter, "min", None) is not None:
             wanted += f" of at least {parameter.min:g}"
-        return f"{parameter.opts[0]} must be {wanted or message.rpartition(': ')[2].rstrip('.')}; {see}"
-    if "No such command" in message:
-        message = message.replace("No such command", "There is no command").replace(". Did you", "; did you")
-        return message if message.endswith("?") else f"{message.rstrip('.')}; {see}"
-    return f"{message[:1].upper()}{message[1:].rstrip('.')}; {see}"
+        return f"{parameter.opts[0]} must be {wanted or message.rpartition(': ')[2]}; {see}"
+    message = message.replace("No such command", "There is no command").replace(". Did you", "; did you")
+    return message if message.endswith("?") else f"{message[:1].upper()}{message[1:]}; {see}"

@@ -91,9 +91,7 @@ def method_info(name: str) -> MethodInfo:
         _load_all()
     if name not in _METHODS:
         near = get_close_matches(name, _METHODS, n=1)
-        more = (
-            "" if plugins("methods") else " More come with hiergcn-experiments: in a clone, pip install ./experiments."
-        )
+        more = "" if plugins("methods") else " In a clone, pip install ./experiments adds more."
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(_METHODS)}.{more}"
         raise InputError(f"There is no model named {name!r}; {hint}")
     return _METHODS[name]

@@ -59,15 +59,6 @@ def published(method: str, dataset: str) -> float | None:
     return next((float(accuracy) for accuracy in accuracies if accuracy is not None), None)
 
 
-def default_preset(method: str, dataset: str | None = None) -> str:
-    """Return the preset that is used if none is named."""
-    recipes = recipe_files(method)
-    for preset in (DEFAULT_PRESET, "paper"):
-        if {preset, f"{preset}.{dataset}"} & set(recipes):
-            return preset
-    return min(recipes, default=DEFAULT_PRESET)
-
-
 def method_of(method: str, preset: str | None) -> str:
     """Return the method that a preset belongs to: another one if its recipe names it."""
     recipe = recipe_files(method).get(preset, {}) if preset else {}
@@ -120,6 +111,11 @@ class Settings:
         )
 
 
+def value_text(value: Any) -> str:
+    """Return the value of a setting as a user would write it."""
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
+
+
 class Choice(NamedTuple):
     """One setting, its value and why it was chosen."""
 
@@ -129,8 +125,7 @@ class Choice(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The value as a user would write it."""
-        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        return value_text(self.value)
 
 
 @dataclass(frozen=True)
@@ -165,17 +160,16 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
     A preset may belong to another method: `plus` of hgcn gives settings of hgcn-plus.
     """
     method = method_of(method, preset)
-    preset = preset or default_preset(method, dataset)
+    recipes = recipe_files(method)
+    usual = (name for name in (DEFAULT_PRESET, "paper") if {name, f"{name}.{dataset}"} & recipes.keys())
+    preset = preset or next(usual, min(recipes, default=DEFAULT_PRESET))
     if preset not in preset_names(method):
         raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
     settings = Settings(method, preset, config_class(method)(), TrainConfig(), CoarsenConfig())
-    recipes = recipe_files(method)
     bases = [preset] if preset in recipes else ["paper", preset]
     for name in (*bases, *(f"{base}.{dataset}" for base in bases)):  # later ones override earlier ones
-        recipe = recipes.get(name, {})
-        settings = replace(
-            settings, **{part: replace(getattr(settings, part), **recipe.get(part, {})) for part in GROUPS}
-        )
+        parts = {group: replace(getattr(settings, group), **recipes.get(name, {}).get(group, {})) for group in GROUPS}
+        settings = replace(settings, **parts)
     return settings
 
 
