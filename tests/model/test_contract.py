@@ -218,9 +218,8 @@ def test_refuses_settings_without_effect(method: str) -> None:
 
 
 def same_weights(one: Run, other: Run) -> bool:
-    return one.weights.keys() == other.weights.keys() and all(
-        torch.equal(value, other.weights[name]) for name, value in one.weights.items()
-    )
+    ours, theirs = one.members[0].weights, other.members[0].weights
+    return ours.keys() == theirs.keys() and all(torch.equal(value, theirs[name]) for name, value in ours.items())
 
 
 def numpy_state() -> np.ndarray:
