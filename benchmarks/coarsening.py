@@ -26,7 +26,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from harness import environment, peak_bytes, provenance, reset_peak, timed, write_result, write_table
+from harness import environment, held_bytes, peak_bytes, provenance, reset_peak, timed, write_result, write_table
 from hiergcn.coarsening import CoarsenConfig, coarsen
 from hiergcn.coarsening.reference import plain_coarsen
 from hiergcn.datasets import load_dataset, planted_graph
@@ -173,9 +173,7 @@ def memory_here(folder: Path) -> dict[str, Any]:
     before = reset_peak()
     hierarchy = coarsen(A, LEVELS)
     peak = peak_bytes() - before
-    made = (
-        sum(level.bytes() for level in hierarchy.levels) - A.indices.nbytes - A.indptr.nbytes
-    )  # weights of 1 take none
+    made = held_bytes(hierarchy) - A.indices.nbytes - A.indptr.nbytes  # weights of 1 take none
     return {
         "graph_bytes": graph_bytes,
         "result_bytes": made,

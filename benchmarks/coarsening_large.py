@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from harness import environment, peak_bytes, provenance, reset_peak, write_result, write_table
+from harness import environment, held_bytes, peak_bytes, provenance, reset_peak, write_result, write_table
 from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph
@@ -92,7 +92,7 @@ def coarsened(folder: Path) -> dict[str, Any]:
         "cpu": cpu,
         "load_before": load,
         "peak_bytes": peak_bytes(),
-        "held_bytes": sum(level.bytes() for level in hierarchy.levels),
+        "held_bytes": held_bytes(hierarchy),
         "digest": digest(hierarchy),
     }
 

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from hiergcn.coarsening import Hierarchy
 from hiergcn.files import written_whole
 from hiergcn.workers.machine import Peak, peak_memory
 from hiergcn.workers.pool import Pool, Send, Work, WorkFailedError
@@ -143,3 +144,13 @@ def _cpu() -> str:
         return platform.processor()
     names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def held_bytes(hierarchy: Hierarchy) -> int:
+    """Return the memory of all arrays of a hierarchy; weights that are all 1 take none."""
+    total = 0
+    for level in hierarchy.levels:
+        A = level.adjacency
+        arrays = (A.indptr, A.indices, A.data, level.node_weight, level.group)
+        total += sum(array.nbytes for array in arrays if array is not None and array.strides != (0,))
+    return total

@@ -59,12 +59,6 @@ def test_to_frame(path_hierarchy: Hierarchy) -> None:
     assert list(bare.columns) == ["node", "level", "hyper_node"]
 
 
-def test_bytes() -> None:
-    plain, weighted = (coarsen(graph_of(3, [(0, 1, 1), (1, 2, weight)]), 1).levels[0] for weight in (1, 2))
-    assert weighted.bytes() == 4 * 4 + 4 * 4 + 4 * 8 + 3 * 8 + 3 * 4  # indptr, indices, data, node weight, group
-    assert plain.bytes() == weighted.bytes() - 4 * 8  # weights that are all 1 take no memory
-
-
 def test_arrays_are_read_only(path_hierarchy: Hierarchy) -> None:
     for level in path_hierarchy.levels:
         for array in (level.adjacency.data, level.adjacency.indices, level.node_weight, level.group):

@@ -20,6 +20,10 @@ def path_of_four() -> Graph:
 
 def test_means_of_a_path() -> None:
     graph = path_of_four()
+    with pytest.raises(InputError, match="hops is -1"):
+        node_table(graph, hops=-1)
+    with pytest.raises(InputError, match="two labels or more"):
+        node_table(graph, train=[0])
     table = node_table(graph, hops=2, levels=1)
     assert list(table.index) == ["a", "b", "c", "d"]
     assert list(table["degree"]) == [1, 2, 2, 1]
@@ -63,11 +67,3 @@ def test_only_training_labels_are_used() -> None:
     one, other = (node_table(replace(graph, labels=labels, split=split)) for labels in (graph.truth, hidden))
     assert one.equals(other)
     assert not [name for name in node_table(replace(graph, labels=None)) if str(name).startswith("near:")]
-
-
-def test_impossible_tables() -> None:
-    graph = path_of_four()
-    with pytest.raises(InputError, match="hops is -1"):
-        node_table(graph, hops=-1)
-    with pytest.raises(InputError, match="two labels or more"):
-        node_table(graph, train=[0])

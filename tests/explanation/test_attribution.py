@@ -35,7 +35,7 @@ def built(method: str, graph: Graph, **settings: object) -> tuple[NodeModel, Pre
     config = settings_for(method).override({"hidden": 8} | settings).model
     made = build_method(method, config)
     hierarchy = coarsen(graph.adjacency, 2) if config.uses_hierarchy else None
-    prepared = made.prepare(Task.unlabelled(graph, 3), hierarchy, CPU)
+    prepared = made.prepare(Task.to_predict(graph, 3), hierarchy, CPU)
     return made.build(prepared, 3, torch.Generator().manual_seed(0)), prepared
 
 
@@ -87,7 +87,7 @@ def test_a_linear_model_by_hand() -> None:
 def test_label_propagation_has_no_attribution(graph: Graph) -> None:
     config = settings_for("label-propagation").model
     method = build_method("label-propagation", config)
-    prepared = method.prepare(Task.unlabelled(graph, 3), None, CPU)
+    prepared = method.prepare(Task.to_predict(graph, 3), None, CPU)
     model = method.build(prepared, 3, torch.Generator())
     with pytest.raises(InputError, match="does not compute its predictions from the features"):
         attribute(model, prepared.features, 0, 0)
@@ -96,7 +96,7 @@ def test_label_propagation_has_no_attribution(graph: Graph) -> None:
 @pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
 def test_labels_contribute_what_the_shares_of_the_classes_are(method: str, graph: Graph) -> None:
     made = build_method(method, settings_for(method).model)
-    prepared = made.prepare(Task.unlabelled(graph, 3), None, CPU)
+    prepared = made.prepare(Task.to_predict(graph, 3), None, CPU)
     model = made.build(prepared, 3, torch.Generator())
     assert isinstance(model, LabelModel)
     nodes, classes = torch.tensor([3, 8, 20, 41]), torch.tensor([0, 1, 2, 1])

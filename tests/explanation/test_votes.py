@@ -21,7 +21,7 @@ from hiergcn.settings.methods import HGCNConfig, HGCNPlusConfig, MLPConfig
 def built(config: HGCNConfig, seed: int = 1) -> tuple[HGCN, Prepared]:
     graph = planted_graph(80, seed=5)
     method = HGCNMethod(config)
-    task = Task.unlabelled(graph, 3)
+    task = Task.to_predict(graph, 3)
     prepared = method.prepare(task, coarsen(graph.adjacency, config.levels), torch.device("cpu"))
     return method.build(prepared, 3, torch.Generator().manual_seed(seed)).eval(), prepared
 
@@ -71,7 +71,7 @@ def test_hyper_nodes_make_the_score_without_the_short_cut(voted: tuple[HGCN, Pre
 def built_plus(**changes: object) -> tuple[HGCNPlus, Prepared]:
     graph = planted_graph(80, seed=5)
     method = HGCNPlusMethod(HGCNPlusConfig(**{"levels": 2, "hidden": 6, "share": 0.3, "order": 3} | changes))  # type: ignore[arg-type]
-    prepared = method.prepare(Task.unlabelled(graph, 3), coarsen(graph.adjacency, 2), torch.device("cpu"))
+    prepared = method.prepare(Task.to_predict(graph, 3), coarsen(graph.adjacency, 2), torch.device("cpu"))
     model = method.build(prepared, 3, torch.Generator().manual_seed(1)).eval()
     with torch.no_grad():
         model.first_bias.add_(torch.linspace(-0.3, 0.3, 6))  # so that the ReLU and the biases have a say

@@ -28,7 +28,7 @@ def uneven(graph: Graph) -> Graph:
 
 def test_columns_have_mean_0_and_deviation_1() -> None:
     graph = uneven(planted_graph(80, seed=1))
-    prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
+    prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.to_predict(graph, 4), None, CPU)
     assert isinstance(prepared.features, torch.Tensor)
     found = prepared.features.numpy()
     np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-4)
@@ -39,7 +39,7 @@ def test_columns_have_mean_0_and_deviation_1() -> None:
 def test_sparse_features_stay_sparse() -> None:
     words = sp.csr_array(sp.random_array((60, 30), density=0.1, rng=np.random.default_rng(0)))
     graph = replace(planted_graph(60, seed=1), features=words)
-    prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.unlabelled(graph, 4), None, CPU)
+    prepared = build_method("mlp", MLPConfig(scaling="standard")).prepare(Task.to_predict(graph, 4), None, CPU)
     assert isinstance(prepared.features, SparseMatrix)
     assert len(prepared.features.values) == words.nnz
     squares = np.bincount(prepared.features.pattern.column.numpy(), prepared.features.values.numpy() ** 2, minlength=30)
@@ -65,7 +65,7 @@ def test_degrees_stand_in_place_of_features() -> None:
     graph = planted_graph(80, seed=1)
     method = build_method("mlp", MLPConfig(degrees=True))
     found, other = (
-        method.prepare(Task.unlabelled(one, 4), None, CPU).features for one in (graph, replace(graph, features=None))
+        method.prepare(Task.to_predict(one, 4), None, CPU).features for one in (graph, replace(graph, features=None))
     )
     assert isinstance(found, torch.Tensor)
     assert isinstance(other, torch.Tensor)

@@ -39,7 +39,7 @@ def split(graph: Graph) -> Split:
 
 
 def inputs(graph: Graph, **settings: Any) -> np.ndarray:
-    prepared = build_method("mlp", MLPConfig(**settings)).prepare(Task.unlabelled(graph, 3), None, CPU)
+    prepared = build_method("mlp", MLPConfig(**settings)).prepare(Task.to_predict(graph, 3), None, CPU)
     assert isinstance(prepared.features, torch.Tensor)
     found: np.ndarray = prepared.features.numpy()
     return found
@@ -77,7 +77,7 @@ def test_standardised_inputs_are_standardised_with_their_columns_and_names(
 def test_sparse_features_take_counts_and_refuse_means(graph: Graph) -> None:
     sparse = replace(graph, features=sp.csr_array(np.asarray(graph.features)))
     method = build_method("mlp", MLPConfig(scaling="none", hop_counts=True))
-    found = method.prepare(Task.unlabelled(sparse, 3), None, CPU).features
+    found = method.prepare(Task.to_predict(sparse, 3), None, CPU).features
     assert found.shape[1] == graph.n_features + len(COUNT_HOPS)
     wide = replace(graph, features=np.ones((graph.n_nodes, WIDEST + 1), np.float32))
     for refused in (sparse, wide):

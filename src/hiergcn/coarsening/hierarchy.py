@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from hiergcn.coarsening.contraction import group_sums
-from hiergcn.compiled.csr import Int32s, Int64s, is_one_number
+from hiergcn.compiled.csr import Int32s, Int64s
 from hiergcn.errors import InputError
 from hiergcn.fragments import card, table
 from hiergcn.graph.adjacency import edge_count, reordered_adjacency
@@ -59,11 +59,6 @@ class Level:
         if self.group is None:
             raise InputError("The coarsest level is not grouped further.")
         return self.group
-
-    def bytes(self) -> int:
-        """Return the memory of the arrays."""
-        arrays = [self.adjacency.indptr, self.adjacency.indices, self.adjacency.data, self.node_weight, self.group]
-        return sum(array.nbytes for array in arrays if array is not None and not is_one_number(array))
 
 
 class Sizes(NamedTuple):

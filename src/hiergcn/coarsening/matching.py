@@ -26,13 +26,9 @@ def visiting_order(rows: Rows, nodes: Int32s, loops_are_neighbours: bool) -> Int
     The paper asks for the first ("a node with fewer neighbors has fewer probabilities to be grouped when it is taken
     out late"); the other two are our rule for ties.
     """
-    count = np.empty(rows.n, dtype=np.int32)
-    weight = np.empty(rows.n, dtype=np.float64)
-
-    def work(start: int, stop: int) -> None:
-        _neighbourhoods(rows, loops_are_neighbours, start, stop, count, weight)
-
-    run_over(even_ranges(rows.indptr), work)
+    count, weight = np.empty(rows.n, dtype=np.int32), np.empty(rows.n, dtype=np.float64)
+    loops = loops_are_neighbours
+    run_over(even_ranges(rows.indptr), lambda low, high: _neighbourhoods(rows, loops, low, high, count, weight))
     for keys in (weight, count):
         ranks = keys[nodes]
         if ranks.max(initial=0) <= np.iinfo(np.uint16).max and (ranks == np.floor(ranks)).all():

@@ -213,28 +213,18 @@ def checked_features(features: Any, n: int) -> Features:
             raise InputError(f"The features are of type {table.dtype}; turn them into numbers first.")
         # float32 holds integers of up to 16 bits, and half floats, exactly
         table = table.astype(np.float32 if table.dtype.itemsize <= 2 else np.float64)
-    if not sparse:
-        _check_finite(table)
-        return read_only(table)
-    matrix = sp.csr_array(table)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    _check_finite(matrix.data, matrix)
-    return read_only_csr(matrix)
-
-
-def _check_finite(values: NDArray[Any], matrix: Any = None) -> None:
-    """Refuse NaN, infinity and huge numbers in a dense matrix, or in the data of a sparse `matrix`."""
-    if not values.size or (values.max() <= LARGEST and values.min() >= -LARGEST):  # NaN fails both comparisons
-        return
-    for first in range(0, len(values), 65_536):
-        bad = np.argwhere(~(np.abs(values[first : first + 65_536]) <= LARGEST))
-        if len(bad):
-            place = (first + int(bad[0][0]), *map(int, bad[0][1:]))
-            node, column = place if matrix is None else position_of(matrix, place[0])
-            remedy = f"replace what is not finite, and rescale numbers beyond {LARGEST:.0e}"
-            raise InputError(f"Feature {column} of node {node} is {values[place]}; {remedy}.")
+    if sparse:
+        table = sp.csr_array(table)
+        if not table.has_canonical_format:
+            table = table.copy()
+            table.sum_duplicates()
+    values = table.data if sparse else table
+    if values.size and not (values.max() <= LARGEST and values.min() >= -LARGEST):  # NaN fails both comparisons
+        place = tuple(np.argwhere(~(np.abs(values) <= LARGEST))[0])
+        node, column = position_of(table, place[0]) if sparse else place
+        remedy = f"replace what is not finite, and rescale numbers beyond {LARGEST:.0e}"
+        raise InputError(f"Feature {column} of node {node} is {values[place]}; {remedy}.")
+    return read_only_csr(table) if sparse else read_only(table)
 
 
 def _checked_ids(ids: Any, n: int) -> NDArray[Any]:

@@ -86,16 +86,13 @@ def within_hops(
     ends of edges, so that hubs cannot make the time grow with the square of the nodes; larger radii then repeat what
     was found so far.
     """
-    rows, ends = rows_of(adjacency), np.array(radii, np.int64)
-    table = np.empty((rows.n, 0)) if values is None else np.ascontiguousarray(values, np.float64)
-    counts = np.empty((rows.n, ends.size), np.int64)
-    means = np.empty((rows.n, ends.size, table.shape[1]))
-
-    def work(start: int, stop: int) -> None:
-        _within_hops(rows.indptr, rows.indices, ends, table, MOST_ENDS, counts, means, start, stop)
-
-    cuts = np.unique(np.linspace(0, rows.n, 4 * thread_count() + 1).astype(np.int64)).tolist()
-    run_over(list(pairwise(cuts)), work)
+    (indptr, indices, _), hops, most = rows_of(adjacency), np.array(radii, np.int64), MOST_ENDS
+    n = len(indptr) - 1
+    table = np.empty((n, 0)) if values is None else np.ascontiguousarray(values, np.float64)
+    counts, means = np.empty((n, hops.size), np.int64), np.empty((n, hops.size, table.shape[1]))
+    cuts = np.unique(np.linspace(0, n, 4 * thread_count() + 1).astype(np.int64)).tolist()
+    arrays = indptr, indices, hops, table, most, counts, means
+    run_over(list(pairwise(cuts)), lambda low, high: _within_hops(*arrays, low, high))
     return counts, means
 
 

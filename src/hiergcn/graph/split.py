@@ -147,13 +147,8 @@ class Split:
         other. The last ones test, and the others give the training and validation nodes at random. A random split asks
         a model to fill gaps between known labels; this one asks what it has learned that holds elsewhere.
 
-        Args:
-            graph: with labels.
-            train: share of the labelled nodes.
-            validation: share of the labelled nodes.
-            test: share of the labelled nodes, those farthest away.
-            gap: test nodes have at least so many hops to all training and validation nodes; nearer ones are left out.
-            seed: of the first node and the draw.
+        Parts are shares of the labelled nodes; test nodes are those farthest away, and have at least `gap` hops to all
+        training and validation nodes; nearer ones are left out. The seed draws the first node and the others.
         """
         if min(train, validation, test) < 0 or train + validation + test > 1 or gap < 0:
             raise InputError("Train, validation and test must be shares that sum to at most 1, and gap at least 0.")
@@ -214,7 +209,6 @@ class Split:
         labels = graph.strata
         if not graph.labelled.size:
             raise InputError(f"{graph.name} has no labels; give the class or the number of some nodes.")
-        graph.target.check_known(graph.name)
         self.check_nodes(graph.n_nodes, graph.name)
         for part in ALL_PARTS:
             nodes = getattr(self, part)

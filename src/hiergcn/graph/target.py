@@ -93,15 +93,12 @@ class Classes(_Values):
         """Return the truth as a column of `predictions.csv`."""
         return {"label": np.array([*self.names, ""], dtype=object)[self.truth]}
 
-    def check_known(self, graph: str) -> None:
-        """Refuse a truth that leaves nothing to learn, whatever the split; `graph` is its name."""
+    def check_training(self, train: NDArray[np.int64], graph: str) -> None:
+        """Refuse training nodes from which no model can learn; `graph` is its name."""
         present = np.unique(self.truth[self.truth >= 0])
         if present.size < 2:
             raise InputError(f"Every label of {graph} is {self.names[present[0]]!r}; give two classes.")
-
-    def check_training(self, train: NDArray[np.int64], graph: str) -> None:
-        """Refuse training nodes from which no model can learn."""
-        absent = np.setdiff1d(self.truth[self.truth >= 0], self.truth[train])
+        absent = np.setdiff1d(present, self.truth[train])
         if absent.size:
             names = ", ".join(repr(self.names[k]) for k in absent[:5])
             more = f" and {absent.size - 5} more" if absent.size > 5 else ""
@@ -164,9 +161,6 @@ class Numbers(_Values):
 
     def column(self) -> dict[str, NDArray[Any]]:
         return {"value": self.truth}
-
-    def check_known(self, graph: str) -> None:
-        """Do nothing: which values differ depends on the split."""
 
     def check_training(self, train: NDArray[np.int64], graph: str) -> None:
         if np.ptp(self.truth[train]) == 0:

@@ -10,6 +10,8 @@ from hiergcn.graph.graph import Graph
 from hiergcn.graph.split import Split
 from hiergcn.graph.target import Classes, Target
 
+_NONE = np.empty(0, dtype=np.int64)
+
 
 @dataclass(frozen=True, eq=False)
 class Task:
@@ -43,16 +45,11 @@ class Task:
         )
 
     @classmethod
-    def unlabelled(cls, graph: Graph, n_classes: int) -> Self:
-        """Return a task to predict on, without labels."""
-        none = np.empty(0, dtype=np.int64)
-        return cls.known(graph, n_classes, none, none)
-
-    @classmethod
-    def known(cls, graph: Graph, n_classes: int, train: np.ndarray, train_labels: np.ndarray) -> Self:
-        """Return a task to predict on with the labels of some training nodes, for methods that diffuse them."""
-        none = np.empty(0, dtype=np.int64)
-        return cls(graph.adjacency, graph.features, n_classes, train, train_labels, none, none)
+    def to_predict(
+        cls, graph: Graph, n_classes: int, train: np.ndarray = _NONE, train_labels: np.ndarray = _NONE
+    ) -> Self:
+        """Return a task to predict on; methods that diffuse labels need those of some training nodes."""
+        return cls(graph.adjacency, graph.features, n_classes, train, train_labels, _NONE, _NONE)
 
     @property
     def n_nodes(self) -> int:

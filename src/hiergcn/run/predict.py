@@ -164,7 +164,7 @@ class Model:
         if self.folds is not None and fold is not None:
             trained = self.folds[rows] != fold
             nodes, rows = nodes[trained], rows[trained]
-        return Task.known(graph, self.target.n_outputs, nodes, self.target.standardised(self.train_labels[rows]))
+        return Task.to_predict(graph, self.target.n_outputs, nodes, self.target.standardised(self.train_labels[rows]))
 
     def _training_nodes(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the training nodes of a graph, ascending as in training, and the row of each in `train`."""

@@ -137,7 +137,7 @@ class Trainer:
         key = (settings.method, settings.model, settings.coarsen, split if method.uses_labels else None)
         if self._prepared is None or self._prepared[0] != key:
             self._prepared = None  # frees its memory before more is taken
-            task = self.task(split) if method.uses_labels else Task.unlabelled(self.graph, self.graph.n_outputs)
+            task = self.task(split) if method.uses_labels else Task.to_predict(self.graph, self.graph.n_outputs)
             hierarchy = self.hierarchy(settings)
             with kernels_if_worthwhile(task.adjacency):
                 self._prepared = (key, (method, method.prepare(task, hierarchy, self.device)))

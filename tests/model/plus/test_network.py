@@ -166,7 +166,7 @@ def test_a_restored_model_uses_its_own_components_on_another_graph(task: Task, h
     other = planted_graph(60, classes=3, depth=1, degree=6, homophily=0.9, features=10, noise=0.7, seed=8)
     method = HGCNPlusMethod(model.config)
     levels = coarsen(other.adjacency, 3)
-    seen = method.prepare(Task.unlabelled(other, 3), levels, CPU, model.state_dict()).features
+    seen = method.prepare(Task.to_predict(other, 3), levels, CPU, model.state_dict()).features
     assert isinstance(seen, torch.Tensor)
     assert isinstance(other.features, np.ndarray)
     assert prepared.structure.components is not None
