@@ -84,8 +84,7 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
     for line in understood(files):
         screen.print(f"- {printable(line)}", soft_wrap=True)
     columns, words = ("file", "column", "becomes"), (0, 1, 2)
-    roles = [(role.file, role.column, role.becomes) for role in column_roles(files)]
-    most, letters = SHOWN_ROWS, SHOWN_LETTERS
+    roles, most, letters = column_roles(files), SHOWN_ROWS, SHOWN_LETTERS
     print_table(screen, columns, roles, title="\nColumns", words=words, letters=letters, most=most, what="columns")
     found = [(finding.what, finding.done, f"{finding.count:,}") for finding in findings(files)]
     if found:

@@ -3,7 +3,6 @@
 Broken files by the hundred are in `test_broken_files.py`.
 """
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn.graph.tables import text_files
-from hiergcn.graph.tables.column_roles import CsvOptions, EdgeColumns, NodeColumns
+from hiergcn.graph.tables.column_roles import CsvOptions
 from hiergcn.graph.tables.csv_files import CsvGraph, graph_name, read_csv
 from hiergcn.graph.tables.findings import understood
 
@@ -30,13 +29,12 @@ Read = Callable[..., CsvGraph]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """Write files of edges and nodes, in gzip if `packed`, and read them."""
+    """Write files of edges and nodes, and read them."""
 
-    def reader(edges: str, nodes: str | None = None, packed: bool = False, **options: Any) -> CsvGraph:
-        paths = [tmp_path / f"{name}.csv{'.gz' if packed else ''}" for name in "en"]
+    def reader(edges: str, nodes: str | None = None, **options: Any) -> CsvGraph:
+        paths = [tmp_path / f"{name}.csv" for name in "en"]
         for path, text in zip(paths, (edges, nodes), strict=True):
-            content = (text or "").encode()
-            path.write_bytes(gzip.compress(content) if packed else content)
+            path.write_bytes((text or "").encode())
         return read_csv(paths[0], None if nodes is None else paths[1], CsvOptions(**options))  # type: ignore[typeddict-item]
 
     return reader
@@ -243,17 +241,10 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", GOOD)
-def test_how_files_are_read(read: Read, name: str, packed: bool) -> None:
+def test_how_files_are_read(read: Read, name: str) -> None:
     edges, nodes, options, expected = GOOD[name]
-    found = seen(read(edges, nodes, packed, **options))
-    ends = ("e.csv.gz", "e.csv") if packed else ("", "")
-    expected = {key: value for key, value in expected.items() if key != "notes"} | {
-        key: tuple(note.replace(ends[1], ends[0]) if packed else note for note in value)
-        for key, value in expected.items()
-        if key == "notes"
-    }
+    found = seen(read(edges, nodes, **options))
     assert {key: found[key] for key in expected} == expected
 
 
@@ -293,13 +284,6 @@ def test_wrong_options_are_answered_with_the_nearest() -> None:
         Graph.from_csv("e.csv", lable="topic")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="There is no option 'delimiter'; there are label, target"):
         Graph.from_pandas(None, delimiter=",")  # type: ignore[arg-type, call-arg]
-
-
-def test_roles_of_columns(read: Read) -> None:
-    table = read(EDGES, NODES, id="paper", label="topic")
-    assert table.nodes is not None
-    assert table.edges.columns == EdgeColumns(("from", "to"), None, True)
-    assert table.nodes.columns == NodeColumns("paper", "topic", None, (), None, True)
 
 
 def test_validation_nodes_are_drawn_if_none_are_named(read: Read) -> None:
@@ -349,16 +333,15 @@ def test_names_of_graphs(tmp_path: Path) -> None:
     assert graph_name(tmp_path / "trade.csv") == "trade"
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("delimiter", ["\t", " ", ","])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_snap_files_are_read_as_their_rows_alone(read: Read, packed: bool, delimiter: str, end: str, mark: str) -> None:
+def test_snap_files_are_read_as_their_rows_alone(read: Read, delimiter: str, end: str, mark: str) -> None:
     plain = seen(read(ROWS))
-    found = read(mark + (HEAD + ROWS).replace("\t", delimiter).replace("\n", end), packed=packed)
+    found = read(mark + (HEAD + ROWS).replace("\t", delimiter).replace("\n", end))
     assert seen(found) == plain | {"ends": ("FromNodeId", "ToNodeId")}
     lines = understood(found)
-    assert lines[0].endswith(", UTF-8, gzip, 4 comment lines" if packed else ", UTF-8, 4 comment lines")
+    assert lines[0].endswith(", UTF-8, 4 comment lines")
     assert lines[1].endswith(" has the names of its columns in a comment: FromNodeId, ToNodeId")
 
 
@@ -384,7 +367,6 @@ def test_names_are_distinguished_from_comments_and_rows(
     assert (found.graph.ids.tolist(), found.edges.columns.ends) == (ids, columns)
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
     ("text", "nodes", "sentence"),
     [
@@ -406,22 +388,9 @@ def test_names_are_distinguished_from_comments_and_rows(
         (ROWS, SNAP_NODES + "# end\n\n\tlaw\t1\n", "row 9, column 'NodeId': the id is blank"),
     ],
 )
-def test_rows_in_messages_are_lines_of_the_file(
-    read: Read, packed: bool, text: str, nodes: str | None, sentence: str
-) -> None:
+def test_rows_in_messages_are_lines_of_the_file(read: Read, text: str, nodes: str | None, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        read(text, nodes, packed)
-
-
-def test_comments_are_found_across_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However the file is cut into chunks: comments are counted and emptied, and the other bytes stay."""
-    path = tmp_path / "e.txt"
-    path.write_text("# one\n#\n0 1\n## two # three\n\n1 2\n2 # 3\n#end")
-    file = text_files.TextFile.from_path(path)
-    for size in (1, 2, 3, 7, 64):
-        with text_files.CheckedText(file) as stream:
-            assert b"".join(iter(lambda: stream.read(size), b"")) == b"\n\n0 1\n\n\n1 2\n2 # 3\n"  # noqa: B023
-            assert stream.comments == 4
+        read(text, nodes)
 
 
 LONG_EDGES = [
@@ -439,29 +408,20 @@ LONG_EDGES = [
 ]
 
 
-@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("edges", "is_sound"), LONG_EDGES)
 def test_long_files_of_edges_are_read_the_same(
-    read: Read, monkeypatch: pytest.MonkeyPatch, edges: str, is_sound: bool, packed: bool
+    read: Read, monkeypatch: pytest.MonkeyPatch, edges: str, is_sound: bool
 ) -> None:
     """By pyarrow; or they are refused with the same words."""
-    by_arrow, tables, results = text_files.Layout._read_by_arrow, [], []
-
-    def spied(*given: Any, **named: Any) -> Any:
-        tables.append(by_arrow(*given, **named))
-        return tables[-1]
-
-    monkeypatch.setattr(text_files.Layout, "_read_by_arrow", spied)
+    results = []
     for long in (1 << 62, 0):
         monkeypatch.setattr(text_files, "LONG", long)
         try:
-            results.append(seen(read(edges, packed=packed)))
+            results.append(seen(read(edges)))
         except InputError as error:
             results.append({"error": str(error)})
     assert results[0] == results[1]
     assert ("error" not in results[0]) == is_sound
-    (table,) = tables
-    assert table is not None or not is_sound
 
 
 @pytest.mark.parametrize("column", ["3.5", "blue", "NA", "", '"a, b"'])

@@ -64,14 +64,8 @@ def graph_from_networkx(
     part = _attribute(nodes, options.get("split"), "its split", usual)
     roles = NodeColumns("", label, part if label or target_name else None, target=target_name)
     given = tuple(g.graph.get("class_names") or ())
-    target, split, more = read_target(
-        lambda name: pd.Series([node.get(name) for node in nodes], name=name),
-        roles,
-        ids,
-        ORIGIN,
-        options.get("unknown"),
-        given,
-    )
+    cells = {at: pd.Series([node.get(at) for node in nodes], name=at) for at in (label, target_name, part) if at}
+    target, split, more = read_target(cells.__getitem__, roles, ids, ORIGIN, options.get("unknown"), given)
     notes += more
     names = tuple(map(str, given))
     if isinstance(target, Labels) and set(target.names) <= set(names) and len(set(names)) == len(names):

@@ -173,7 +173,7 @@ def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOption
     names: list[list[str]] = []
     for path in (edges,) if nodes is None else (nodes, edges):
         if typed_table(path) is None:
-            TextFile.from_path(Path(path)).check()
+            TextFile.from_path(Path(path)).read()
         file = _opened(path, options)
         names.append(file.names if isinstance(file, TableFile) else [*file.first_row, *(file.commented_names or ())])
     ends = usual_ends(names[0])

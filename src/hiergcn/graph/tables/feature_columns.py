@@ -9,9 +9,10 @@ A new kind is a class here, with its place in `KINDS`.
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,6 @@ from numpy.typing import NDArray
 
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.text_columns import Origin, as_text
-
-if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import TfidfVectorizer
 
 MOST_CATEGORIES = 50
 """A text column with more distinct values is free text or ids, not a category."""
@@ -106,8 +104,7 @@ class FeatureColumn:
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> "FeatureColumn":
         """Return the column that `dataclasses.asdict` turned into plain values, perhaps by way of JSON."""
-        lists = {name: tuple(saved[name]) for name in ("values", "weights") if name in saved}
-        given = dict(saved) | lists
+        given = dict(saved) | {name: tuple(saved[name]) for name in ("values", "weights") if name in saved}
         return {kind.kind: kind for kind in KINDS}[given.pop("kind")](**given)
 
     @classmethod
@@ -168,20 +165,9 @@ class Number(FeatureColumn):
 
     @classmethod
     def fit(cls, cells: Cells) -> Fitted | None:
-        column = cells.column
-        if column.dtype.kind == "c":
-            where = f"{cells.origin}, column {str(column.name)!r:.80}"
-            raise InputError(f"{where}: complex numbers; give real and imaginary parts apart.")
-        if pd.api.types.is_numeric_dtype(column):
-            return cls._described(column.astype(np.float64).to_numpy(), cells)
-        if np.count_nonzero(~np.isnan(cells.numbers)) < len(cells.known):
+        values, name = cls._recognised(cells), str(cells.column.name)
+        if values is None:
             return None
-        # decimal commas, or whole numbers too large for the reader
-        return cls._described(cells.numbers, cells, has_decimal_commas(column))
-
-    @classmethod
-    def _described(cls, values: NDArray[np.floating[Any]], cells: Cells, decimal_comma: bool = False) -> Fitted:
-        name = str(cells.column.name)
         large = np.flatnonzero(np.abs(values) > LARGEST)
         if large.size:
             where, value = cells.origin.at(large[0], name), values[large[0]]
@@ -190,11 +176,22 @@ class Number(FeatureColumn):
             raise InputError(f"{where}: {value:g} is too large to learn from; rescale the column, or leave it blank.")
         missing = np.isnan(values)
         known = values[~missing] if missing.any() else values
-        mean = float(known.mean())
-        constant = bool((known == known[0]).all())
-        column = cls(name, 1, int(missing.sum()), constant, mean, decimal_comma=decimal_comma)
-        filled = values if known is values else np.where(missing, mean, values)
-        return np.asarray(filled, np.float64), column
+        mean, constant = float(known.mean()), bool((known == known[0]).all())
+        comma = not pd.api.types.is_numeric_dtype(cells.column) and has_decimal_commas(cells.column)
+        column = cls(name, 1, int(missing.sum()), constant, mean, decimal_comma=comma)
+        return np.asarray(values if known is values else np.where(missing, mean, values), np.float64), column
+
+    @classmethod
+    def _recognised(cls, cells: Cells) -> NDArray[np.float64] | None:
+        """Return the numbers in a column, NaN if missing; None if it is of another kind."""
+        column = cells.column
+        if column.dtype.kind == "c":
+            where = f"{cells.origin}, column {str(column.name)!r:.80}"
+            raise InputError(f"{where}: complex numbers; give real and imaginary parts apart.")
+        if pd.api.types.is_numeric_dtype(column):
+            return column.astype(np.float64).to_numpy()
+        # decimal commas, or whole numbers too large for the reader
+        return cells.numbers if np.count_nonzero(~np.isnan(cells.numbers)) == len(cells.known) else None
 
     def encode(self, column: "pd.Series[Any]", origin: Origin, notes: list[str]) -> Block:
         values = self._numbers(column)
@@ -221,12 +218,12 @@ class Boolean(Number):
     is_scaled = False
 
     @classmethod
-    def fit(cls, cells: Cells) -> Fitted | None:
+    def _recognised(cls, cells: Cells) -> NDArray[np.float64] | None:
         column = cells.column
         if pd.api.types.is_bool_dtype(column):
-            return cls._described(column.astype(np.float64).to_numpy(), cells)
+            return column.astype(np.float64).to_numpy()
         is_truth = not pd.api.types.is_numeric_dtype(column) and cells.words <= set(TRUTH)
-        return cls._described(cls._truth(column), cells) if is_truth else None
+        return cls._truth(column) if is_truth else None
 
     @staticmethod
     def _truth(column: "pd.Series[Any]") -> NDArray[np.float64]:
@@ -248,12 +245,12 @@ class Date(Number):
     keeps_entries = True
 
     @classmethod
-    def fit(cls, cells: Cells) -> Fitted | None:
+    def _recognised(cls, cells: Cells) -> NDArray[np.float64] | None:
         known = cells.known
         if not known.iloc[:9].str.fullmatch(ISO_DATE).all() or not known.str.fullmatch(ISO_DATE).all():
             return None
         days = cls._days(cells.column)
-        return cls._described(days, cells) if np.count_nonzero(~np.isnan(days)) == len(known) else None
+        return days if np.count_nonzero(~np.isnan(days)) == len(known) else None
 
     @staticmethod
     def _days(column: "pd.Series[Any]") -> NDArray[np.float64]:
@@ -286,32 +283,28 @@ class Text(FeatureColumn):
         if len(cells.words) <= MOST_CATEGORIES and not known.str.fullmatch(COMMA_NUMBER).all():
             return None
         _check_not_numbers(cells)
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
         missing = len(cells.column) - len(known)
         is_single = ~known.str.strip().str.contains(r"\s", regex=True)
-        looks_like_ids = known.nunique() >= ID_SHARE * len(known) and is_single.mean() >= ID_SHARE
-        words = [] if looks_like_ids else cls._words(known)
+        words: list[str] = []
+        if known.nunique() < ID_SHARE * len(known) or is_single.mean() < ID_SHARE:
+            counter = CountVectorizer(binary=True)
+            with suppress(ValueError):  # there are no words at all
+                rows = counter.fit_transform(known).sum(axis=0).A1
+                order = np.argsort(-rows, kind="stable")  # of words in equally many rows, the first by the alphabet
+                shared = np.sort(order[(rows[order] >= 2) & (rows[order] < len(known))][:MOST_WORDS])
+                words = [str(word) for word in counter.get_feature_names_out()[shared]]
         if not words:
             return None, Id(name, 0, missing, False)
-        weights = tuple(map(float, _vectoriser(words).fit(known).idf_))
+        weights = tuple(map(float, TfidfVectorizer(vocabulary=words).fit(known).idf_))
         column = cls(name, len(words), missing, False, values=tuple(words), weights=weights)
         return column.encode(cells.column, cells.origin, []), column
 
-    @staticmethod
-    def _words(known: "pd.Series[str]") -> list[str]:
-        """Return the words that become columns; none if no two rows share one."""
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        counter = CountVectorizer(binary=True)
-        try:
-            rows = counter.fit_transform(known).sum(axis=0).A1
-        except ValueError:  # there are no words at all
-            return []
-        order = np.argsort(-rows, kind="stable")  # of words in equally many rows, the first by the alphabet
-        shared = order[(rows[order] >= 2) & (rows[order] < len(known))]
-        return [str(word) for word in counter.get_feature_names_out()[np.sort(shared[:MOST_WORDS])]]
-
     def encode(self, column: "pd.Series[Any]", origin: Origin, notes: list[str]) -> Block:
-        vectoriser = _vectoriser(self.values)
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        vectoriser = TfidfVectorizer(vocabulary=list(self.values))
         vectoriser.idf_ = np.array(self.weights)
         return sp.csr_array(vectoriser.transform(column.astype(object).where(column.notna(), "").astype(str)))
 
@@ -405,7 +398,6 @@ def has_decimal_commas(column: "pd.Series[Any]") -> bool:
 def _check_not_numbers(cells: Cells) -> None:
     """Refuse a column that is meant to hold numbers, but has entries that are none."""
     column, texts = cells.column, cells.known
-    is_known, is_number = column.notna().to_numpy(), ~np.isnan(cells.numbers)
     whole = f"{cells.origin}, column {str(column.name)!r:.80}"
     with_comma = texts[texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*")]
     if len(with_comma) > 0.5 * len(texts):
@@ -415,13 +407,7 @@ def _check_not_numbers(cells: Cells) -> None:
     if len(units) > 0.5 * len(texts) and units.nunique() <= MOST_UNITS:
         example = texts[units.index[0]]
         raise InputError(f"{whole}: numbers with units, such as {example!r:.60}; write the numbers alone.")
-    if np.count_nonzero(is_number) > np.count_nonzero(is_known & ~is_number):
-        position = int(np.flatnonzero(is_known & ~is_number)[0])
-        where, entry = cells.origin.at(position, column.name), str(column.iloc[position])
+    wrong = np.flatnonzero(column.notna().to_numpy() & np.isnan(cells.numbers))
+    if np.count_nonzero(~np.isnan(cells.numbers)) > wrong.size:
+        where, entry = cells.origin.at(wrong[0], column.name), str(column.iloc[wrong[0]])
         raise InputError(f"{where}: {entry!r:.80} in a column of numbers; correct it or leave it blank.")
-
-
-def _vectoriser(words: Iterable[str]) -> "TfidfVectorizer":
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    return TfidfVectorizer(vocabulary=list(words))

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,17 +18,15 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "bla
 SHOWN = 5  # examples in a sentence
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """An irregularity in the files, how often it occurs, and how it is handled."""
 
     what: str
-    count: int
     done: str
+    count: int
 
 
-@dataclass(frozen=True)
-class ColumnRole:
+class ColumnRole(NamedTuple):
     """A column of a file and its role."""
 
     file: str
@@ -93,7 +91,7 @@ def findings(read: CsvGraph) -> list[Finding]:
     def add(what: str, names: int | Sequence[str], done: str) -> None:
         """Add a finding that occurs, with examples if there are names."""
         count, shown = (names, "") if isinstance(names, int) else (len(names), f" {shown_names(names, SHOWN, 40)}")
-        found.extend([Finding(f"{what}{shown}", count, done)] if count else [])
+        found.extend([Finding(f"{what}{shown}", done, count)] if count else [])
 
     source, target = read.positions
     loops, no_weight = int(np.count_nonzero(source == target)), weight is not None and weight == 0

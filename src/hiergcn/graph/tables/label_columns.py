@@ -22,7 +22,7 @@ from hiergcn.graph.order import canonical_order, natural_order
 from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.feature_columns import floats
-from hiergcn.graph.tables.text_columns import MISSING, Origin, TextColumn
+from hiergcn.graph.tables.text_columns import MISSING, Origin, coded_texts
 from hiergcn.graph.tables.text_files import Layout, TextFile, as_frame
 from hiergcn.graph.target import Classes, Numbers
 
@@ -67,12 +67,12 @@ def read_labels(column: "pd.Series[Any]", unknown: Sequence[str] | None = None, 
         unknown: words that mean unknown, instead of the usual ones.
         classes: names that are classes in any case.
     """
-    text = TextColumn.from_column(column)
-    counts = np.bincount(text.code[text.code >= 0], minlength=len(text.values))
-    words = [is_unknown(value, unknown) and value not in classes for value in text.values]
-    meant = tuple((text.values[k], int(count)) for k, count in enumerate(counts) if words[k] and count)
-    names = natural_order(text.values[~np.asarray(words, bool) & (counts > 0)])
-    return Labels(np.append(names.get_indexer(text.values), -1)[text.code].astype(np.int64), tuple(names), meant)
+    code, texts = coded_texts(column)
+    counts = np.bincount(code[code >= 0], minlength=len(texts))
+    words = [is_unknown(text, unknown) and text not in classes for text in texts]
+    meant = tuple((texts[k], int(count)) for k, count in enumerate(counts) if words[k] and count)
+    names = natural_order(texts[~np.asarray(words, bool) & (counts > 0)])
+    return Labels(np.append(names.get_indexer(texts), -1)[code].astype(np.int64), tuple(names), meant)
 
 
 def read_target(
@@ -149,12 +149,11 @@ def split_from_column(
     column: "pd.Series[Any]", labels: NDArray[np.int64], ids: NDArray[Any], origin: Origin, name: str
 ) -> tuple[Split, list[str]]:
     """Return the split that a column names, and notes on it. Nodes with a blank belong to no part."""
-    text = TextColumn.from_column(column)
-    codes = [SPLIT_WORDS.get(str(value).lower(), len(PARTS)) for value in text.values]
-    part = np.array([*codes, -1], np.int64)[text.code]
+    code, texts = coded_texts(column)
+    part = np.array([*(SPLIT_WORDS.get(str(text).lower(), len(PARTS)) for text in texts), -1], np.int64)[code]
     wrong = np.flatnonzero(part == len(PARTS))
     if wrong.size:
-        word = text.values[text.code[wrong[0]]]
+        word = texts[code[wrong[0]]]
         raise InputError(
             f"{origin.at(wrong[0], name)}: {word!r:.80} is not a part of a split; write train, validation, test or "
             f"nothing, or drop the column (--drop, drop=[..])."
@@ -207,7 +206,7 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
     try:
         return _with_labels_of(graph, Layout.from_path(file), unknown)
     except InputError:
-        TextFile.from_path(file).check()  # what is wrong with the bytes shows in many ways
+        TextFile.from_path(file).read()  # what is wrong with the bytes shows in many ways
         raise
 
 

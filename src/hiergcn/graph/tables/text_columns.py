@@ -57,20 +57,12 @@ def column_names(names: Iterable[object], where: object) -> list[str]:
     return clean
 
 
-@dataclass(frozen=True, eq=False)
-class TextColumn:
-    """A column of labels or parts of a split: the distinct values, and which of them each row has (-1: blank)."""
-
-    code: NDArray[np.int64]
-    values: "pd.Index[str]"
-
-    @classmethod
-    def from_column(cls, column: "pd.Series[Any]") -> "TextColumn":
-        """Encode a column of any values as text."""
-        rough, written = _distinct_texts(column)
-        refined, values = pd.factorize(written.str.strip())
-        refined = np.where(values[refined] == "", -1, refined) if len(values) else refined
-        return cls(np.append(refined, -1)[rough].astype(np.int64), pd.Index(values, dtype=object))
+def coded_texts(column: "pd.Series[Any]") -> tuple[NDArray[np.int64], "pd.Index[str]"]:
+    """Return which of the distinct texts each row of a column of any values has (-1: blank), and these texts."""
+    rough, written = _distinct_texts(column)
+    code, values = pd.factorize(written.str.strip())
+    code = np.where(values[code] == "", -1, code) if len(values) else code
+    return np.append(code, -1)[rough].astype(np.int64), pd.Index(values, dtype=object)
 
 
 def as_text(column: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -1,8 +1,8 @@
 """Files of delimited text, plain or compressed, in UTF-8 or UTF-16: their layout, as the first lines show it, and rows.
 
 If a file begins with `#`, as every edge list of SNAP does, or with `%`, as those of KONECT do, all its lines that begin
-so are comments. The bytes are checked while they are read. If anything fails, `TextFile.check` says what is wrong with
-the bytes, and where, before a reader's own complaint counts.
+so are comments. If anything fails, `TextFile.read` says what is wrong with the bytes, and where, before a reader's own
+complaint counts.
 """
 
 import bz2
@@ -32,8 +32,6 @@ from hiergcn.graph.tables.text_columns import MISSING, Origin, column_names
 CHUNK = 1 << 22  # bytes
 LONG = 1 << 24
 """Bytes from which pyarrow reads a file, on all cores; below, pandas is as fast."""
-PACKED = 4
-"""Bytes of text per byte of a compressed file, about."""
 DELIMITERS = ("\t", ";", "|", ",", " ")
 """In order of preference; any run of blanks counts as one space."""
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "blanks": " "}
@@ -164,77 +162,28 @@ class TextFile:
         """Open the text as it is, comments included; every kind of line end is kept."""
         return io.TextIOWrapper(cast(Any, opened(self.path)[0]), encoding="utf-8-sig", newline="")
 
-    def check(self) -> None:
-        """Refuse a file that is damaged or is no text: one pass over its bytes, after anything else has failed."""
-        with naming_failure(self.path), CheckedText(self) as stream:
-            while stream.read(CHUNK):
-                pass
-
-
-class CheckedText(io.RawIOBase):
-    """The bytes of a text, checked while they are read. Comment lines are empty, so that line numbers stay."""
-
-    def __init__(self, file: TextFile, quotes: bool = True) -> None:
-        self._file, self._stream, self._quotes = file, opened(file.path)[0], quotes
-        self._comment = re.compile(rb"^" + file.marker + rb".*", re.MULTILINE)
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-        self._head = self._stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
-        self._pending, self._line = b"", 1
-        self.stopped = False
-        """Whether reading stopped at a quote, because the text is to have none."""
-        self.comments = 0
-        """Lines so far that begin with the marker."""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        chunk = self.read(len(buffer))
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
-
-    def read(self, size: int = CHUNK, /) -> bytes:
-        chunk = self._pending or self._next_chunk(size)
-        self._pending = chunk[size:]
-        return chunk[:size] if self._pending else chunk
-
-    def _next_chunk(self, size: int) -> bytes:
-        with naming_failure(self._file.path):
-            chunk, self._head = self._head + self._stream.read(max(size - len(self._head), 0)), b""
-            if self._file.marker:
-                chunk += self._stream.readline()  # whole lines
-        where = f"{self._file.path}, line"
-        nul = chunk.find(b"\0")
-        if nul >= 0:
-            line = self._line + chunk.count(b"\n", 0, nul)
+    def read(self) -> tuple[bytes, int]:
+        """Return the text, checked, with comment lines empty, so that line numbers stay; and the number of these."""
+        with naming_failure(self.path):
+            stream, _ = opened(self.path)
+            with stream:
+                text = stream.read().removeprefix(codecs.BOM_UTF8)
+        where = f"{self.path}, line"
+        if (nul := text.find(b"\0")) >= 0:
+            line = 1 + text.count(b"\n", 0, nul)
             raise InputError(f"{where} {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
-        started = len(self._decoder.getstate()[0])  # bytes of a character that began in the previous chunk
-        if started or not chunk.isascii() or not chunk:
-            try:
-                self._decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError as error:
-                if not chunk:
-                    raise InputError(
-                        f"{where} {self._line}: the text breaks off inside a character; save it again."
-                    ) from error
-                line = self._line + chunk.count(b"\n", 0, max(error.start - started, 0))
-                wrong = error.object[error.start]
-                raise InputError(
-                    f"{where} {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no "
-                    f"text at all); save the table as CSV in UTF-8."
-                ) from error
-        self._line += chunk.count(b"\n")
-        if self._file.marker and (chunk.startswith(self._file.marker) or b"\n" + self._file.marker in chunk):
-            chunk, count = self._comment.subn(b"", chunk)
-            self.comments += count
-        if not self._quotes and b'"' in chunk:
-            self.stopped = True
-            raise ValueError("the text has a quote")
-        return chunk
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+        try:
+            if not text.isascii():
+                text.decode()
+        except UnicodeDecodeError as error:
+            line, wrong = 1 + text.count(b"\n", 0, error.start), text[error.start]
+            if error.reason == "unexpected end of data":
+                raise InputError(f"{where} {line}: the text breaks off inside a character; save it again.") from error
+            raise InputError(
+                f"{where} {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no "
+                f"text at all); save the table as CSV in UTF-8."
+            ) from error
+        return re.subn(rb"^" + self.marker + rb".*", b"", text, flags=re.MULTILINE) if self.marker else (text, 0)
 
 
 @dataclass(frozen=True)
@@ -338,17 +287,31 @@ class Layout(Origin):
 
         Columns in `text` stay as written, others become numbers if they can. A blank is missing in every column;
         outside `text` so are the usual words for it (NA, nan, null, ..). pyarrow reads a long file, on all cores,
-        if these others are numbers; errors of the table count for less than those of `file.check`.
+        if these others are numbers.
         """
-        size = self.path.stat().st_size * (PACKED if self.file.compression else 1)
-        if self.delimiter != " " and size >= LONG and (table := self._read_by_arrow(wanted, text)) is not None:
-            return table
-        names = self.names
+        (content, comments), names = self.file.read(), self.names
+        layout = replace(self, comments=comments)
+        if self.delimiter != " " and len(content) >= LONG:
+            from pyarrow import csv as arrow_csv
+
+            with suppress(pa.ArrowException, ValueError):  # pandas says what is wrong
+                return arrow_csv.read_csv(
+                    pa.BufferReader(content),
+                    arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=self.first_line - 1 + self.header),
+                    # without quotes no cell has line breaks, which take longer to read
+                    arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in content),
+                    arrow_csv.ConvertOptions(
+                        column_types={name: pa.string() if name in text else pa.float64() for name in wanted},
+                        include_columns=list(wanted),
+                        null_values=list(MISSING),
+                        strings_can_be_null=False,
+                    ),
+                ), layout
         try:
-            with warnings.catch_warnings(), CheckedText(self.file) as stream:
+            with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the surplus fields of a row
                 table = pd.read_csv(
-                    io.BufferedReader(stream, CHUNK),
+                    io.BytesIO(content),
                     sep=r"\s+" if self.delimiter == " " else self.delimiter,
                     names=names,
                     header=0 if self.header else None,
@@ -359,15 +322,13 @@ class Layout(Origin):
                     na_values={name: [""] if name in text else list(MISSING) for name in names},
                     low_memory=False,
                 )
-                return table, replace(self, comments=stream.comments)
+                return table, layout
         except pd.errors.ParserWarning as error:
             raise InputError(
                 f"{self}: rows have more fields than the {len(names)} columns of row {self.first_line}; quote fields "
                 f"that hold the delimiter."
             ) from error
-        except InputError:
-            raise
-        except (ValueError, OSError) as error:  # what pandas raises for a malformed file is a ValueError
+        except ValueError as error:  # what pandas raises for a malformed file is one
             reason = " ".join(f"{error!s:.200}".split()).rstrip(".")
             if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
                 expected, number, fields = map(int, match.groups())
@@ -378,29 +339,6 @@ class Layout(Origin):
             if match:  # which counts records: lines, but for those in quotes
                 reason = reason.format(next((line for line, _ in islice(self.records(), number - 1, None)), number))
             raise InputError(f"{self} cannot be read as a table: {reason}.") from error
-
-    def _read_by_arrow(self, wanted: Sequence[str], text: Collection[str]) -> "tuple[pa.Table, Layout] | None":
-        from pyarrow import csv as arrow_csv
-
-        read = arrow_csv.ReadOptions(column_names=self.names, skip_rows_after_names=self.first_line - 1 + self.header)
-        convert = arrow_csv.ConvertOptions(
-            column_types={name: pa.string() if name in text else pa.float64() for name in wanted},
-            include_columns=list(wanted),
-            null_values=list(MISSING),
-            strings_can_be_null=False,
-        )
-        for quotes in (False, True):  # only with quotes can a cell have line breaks, which takes longer to read
-            parse = arrow_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=quotes)
-            stream = CheckedText(self.file, quotes)
-            try:
-                with stream:
-                    table = arrow_csv.read_csv(stream, read, parse, convert)
-            except (pa.ArrowException, ValueError):
-                if not stream.stopped:
-                    return None
-            else:
-                return table, replace(self, comments=stream.comments)
-        return None
 
 
 def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
