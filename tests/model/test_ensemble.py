@@ -14,7 +14,7 @@ from hiergcn.errors import InputError
 from hiergcn.estimator import HGCNClassifier
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.ensemble import Ensemble, EnsembleMethod
+from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.hgcn import HGCN
 from hiergcn.model.hgcn_plus import HGCNPlus
 from hiergcn.model.inputs import build_method
@@ -26,7 +26,6 @@ from hiergcn.run.predict import explain
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.learners import labelled_nodes, make_optimiser
-from hiergcn.workers.memory_plan import plan_memory
 
 CPU = torch.device("cpu")
 SMALL = {"levels": 2, "hidden": 6}
@@ -53,10 +52,6 @@ def built(graph: Graph, split: Split, settings: Settings, seed: int = 0) -> tupl
     model = method.build(prepared, graph.n_classes, torch.Generator().manual_seed(seed))
     assert isinstance(model, Ensemble)
     return model, prepared
-
-
-def test_one_network_is_the_method_itself() -> None:
-    assert not isinstance(build_method("hgcn-plus", plus().model), EnsembleMethod)
 
 
 def test_networks_are_drawn_one_after_the_other(graph: Graph, split: Split) -> None:
@@ -168,10 +163,3 @@ def test_the_classifier_takes_several_networks(graph: Graph, preset: str, tmp_pa
     again = HGCNClassifier.load(tmp_path / "run", device="cpu")
     assert again.get_params()["networks"] == 3
     np.testing.assert_allclose(again.predict_proba(graph), classifier.predict_proba(), atol=1e-5)
-
-
-@pytest.mark.parametrize("preset", ["plus", "paper"])
-def test_memory_is_planned_for_all_networks(graph: Graph, preset: str) -> None:
-    settings = settings_for("hgcn", preset)
-    one, four = (plan_memory(graph, settings.override({"networks": n})) for n in (1, 4))
-    assert four.kept == 4 * one.kept

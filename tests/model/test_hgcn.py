@@ -166,19 +166,14 @@ def test_features_of_another_shape_are_refused(adjacency: sp.csr_array) -> None:
 
 
 def test_layers_are_twice_the_levels_and_one(adjacency: sp.csr_array) -> None:
-    model = network(coarsen(adjacency, 2), PAPER)
+    hierarchy = coarsen(adjacency, 2)
+    model = network(hierarchy, PAPER)
+    assert model.V is not None
+    assert len(model.V) == len({int(w) for level in hierarchy.levels for w in level.node_weight})
     assert len(model.layers) + 1 == 2 * 2 + 1
     assert [layer.theta.shape[0] for layer in layers_of(model)] == [6 + 3, 5 + 3, 5 + 3, 5 + 3, 5]
     assert repr(model.layers[0]) == "GraphConvolution(9, 5, channels=4)"
     assert model.output.theta.shape == (5, 3)  # R^{d x |Y|}: no channels, no node weights
-
-
-def test_weight_table_has_a_row_for_each_weight_that_occurs(adjacency: sp.csr_array) -> None:
-    hierarchy = coarsen(adjacency, 2)
-    occurring = {int(w) for level in hierarchy.levels for w in level.node_weight}
-    model = network(hierarchy, PAPER)
-    assert model.V is not None
-    assert model.V.shape == (len(occurring), 3)
 
 
 def test_rounded_weights_share_rows(adjacency: sp.csr_array) -> None:
@@ -196,13 +191,6 @@ def test_rounded_weights_share_rows(adjacency: sp.csr_array) -> None:
         rounded = levels.weights[tensors.weight_row.numpy()]
         nearest = np.abs(levels.weights[:, None] - level.node_weight).min(axis=0)
         np.testing.assert_array_equal(np.abs(rounded - level.node_weight), nearest)
-
-
-def test_channel_weights_begin_as_an_average(adjacency: sp.csr_array) -> None:
-    model = HGCN(HierarchyTensors(coarsen(adjacency, 1)), 6, 3, replace(PAPER, levels=1))
-    weights = layers_of(model)[0].w
-    assert weights is not None
-    assert weights.tolist() == [0.25] * 4
 
 
 OWN = replace(PAPER, own_weights=True)
@@ -239,18 +227,6 @@ def test_gradients_agree_with_finite_differences(
             parameter.add_(direction, alpha=step)
         numeric = float(above - below) / (2 * step)
         assert float((parameter.grad * direction).sum()) == pytest.approx(numeric, rel=1e-4, abs=1e-8), name
-
-
-def test_no_levels_is_a_graph_convolution_of_pyg(adjacency: sp.csr_array, features: np.ndarray) -> None:
-    gcn = pytest.importorskip("torch_geometric.nn").GCNConv(6, 3, bias=False)
-    model = network(coarsen(adjacency, 0), HGCNConfig(levels=0))
-    with torch.no_grad():
-        gcn.lin.weight.copy_(model.output.theta.T)
-    coo = adjacency.tocoo()
-    edges = torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64))
-    X = torch.from_numpy(features)
-    theirs = torch.relu(gcn(X, edges, torch.from_numpy(coo.data).float()))
-    torch.testing.assert_close(model(X), theirs)
 
 
 def test_embedding_is_the_input_of_the_output_layer(adjacency: sp.csr_array, features: np.ndarray) -> None:

@@ -163,7 +163,8 @@ def hop_counts(task: Task) -> np.ndarray:
     """Return the logarithms of the nodes within `COUNT_HOPS` of each node, (n, 7)."""
 
     def make() -> np.ndarray:
-        return np.log(within_hops(task.adjacency, COUNT_HOPS)[0]).astype(np.float32)
+        counts: np.ndarray = np.log(within_hops(task.adjacency, COUNT_HOPS)[0])
+        return counts.astype(np.float32)
 
     return made_once(make, [task.adjacency], "counts")
 

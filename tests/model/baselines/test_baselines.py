@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from hiergcn.errors import MissingPackageError
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.appnp import APPNPMethod
-from hiergcn.model.baselines.base import drawing_from
 from hiergcn.model.baselines.gat import GAT, Edges, GATMethod
 from hiergcn.model.baselines.gcn import GCNMethod
 from hiergcn.model.baselines.gcnii import GCNIIMethod
@@ -166,15 +165,3 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "torch_geometric.nn", None)
     with pytest.raises(MissingPackageError, match=r"pip install torch_geometric"):
         GAT(Edges.of(sp.csr_array((2, 2)), CPU), F, 2, GATConfig(), torch.Generator())
-
-
-def test_gcn_draws_the_weights_that_pygs_layers_drew(task: Task, layers: Any) -> None:
-    """Earlier versions drew them inside two GCNConv; results of their seeds repeat."""
-    model, _ = built(GCNMethod(GCNConfig(hidden=5)), task)
-    generator = torch.Generator().manual_seed(0)
-    first = torch.nn.init.xavier_uniform_(torch.empty(F, 5), generator=generator)
-    with drawing_from(generator):
-        layers.GCNConv(5, 5, bias=False)
-        second = layers.GCNConv(5, CLASSES, bias=False)
-    assert torch.equal(model.first.weight, first)
-    torch.testing.assert_close(model.second.weight, second.lin.weight)

@@ -34,16 +34,6 @@ def test_no_dropout_is_the_same_tensor(rate: float) -> None:
     assert dropout(values, rate) is values
 
 
-def test_the_smallest_rate_drops_next_to_nothing() -> None:
-    dropped = dropout(torch.ones(100_000), 1 / 2**16, torch.Generator().manual_seed(0))
-    assert int((dropped == 0).sum()) < 20
-
-
-@pytest.mark.parametrize("shape", [(0,), (1,), (5,), (3, 7)])
-def test_any_shape(shape: tuple[int, ...]) -> None:
-    assert dropout(torch.ones(shape), 0.5, torch.Generator().manual_seed(0)).shape == shape
-
-
 def test_gradient_passes_through_kept_entries() -> None:
     values = torch.ones(1000, requires_grad=True)
     dropped = dropout(values, 0.5, torch.Generator().manual_seed(0))

@@ -96,19 +96,6 @@ def test_dropout_concat_and_split_agree_with_dropout(drop: bool) -> None:
         assert part.transpose(0, 1).is_contiguous()
 
 
-def test_kept_entries_have_the_right_rate_and_are_independent() -> None:
-    seeds, offsets, n = on_gpu(np.array([1, 1, 2])), on_gpu(np.array([0, 4, 0])), 80_000  # other draw, other seed
-    dropped = kernels.dropout(torch.ones(3, 1, n, device=DEVICE), (seeds, offsets, 2**14))
-    kept = (dropped != 0).view(3, n).double()
-    deviation = (0.25 * 0.75 / n) ** 0.5
-    for replica in kept:
-        assert float(replica.mean()) == pytest.approx(0.25, abs=4 * deviation)
-        for distance in (1, 2, 4, 8, 512, 1024):  # neighbours share a word, a thread, a program
-            assert float((replica * replica.roll(distance)).mean()) == pytest.approx(1 / 16, abs=4 * deviation)
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        assert float((kept[i] * kept[j]).mean()) == pytest.approx(1 / 16, abs=4 * deviation)
-
-
 @needs_a_gpu
 def test_replicas_drop_the_same_entries_as_alone() -> None:
     seeds = (3, 8, 2**64 - 1)
@@ -231,15 +218,6 @@ def test_csr_product_into_rows_of_a_tensor(mostly_zero: bool) -> None:
     expected = kernels.csr_product_of_replicas(*given, dense, mostly_zero=mostly_zero)
     assert torch.equal(whole[:, :20], expected)
     assert (whole[:, 20:] == 7.0).all()
-
-
-def test_csr_product_with_values_shared_by_replicas() -> None:
-    rng = np.random.default_rng(0)
-    matrix = sp.csr_array(sp.random_array((60, 35), density=0.2, rng=rng, dtype=np.float32))
-    values, dense = on_gpu(matrix.data).expand(3, -1), torch.randn(3, 35, 19, device=DEVICE)
-    product = kernels.csr_product_of_replicas(row_chunks(on_gpu(matrix.indptr)), on_gpu(matrix.indices), values, dense)
-    for own, given in zip(product.cpu().numpy(), dense.cpu().numpy(), strict=True):
-        np.testing.assert_allclose(own, matrix @ given, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("nodes_first", [False, True])

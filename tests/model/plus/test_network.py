@@ -79,10 +79,6 @@ def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> Non
     np.testing.assert_allclose(H.grad.numpy(), P.T @ weight.double().numpy(), rtol=0, atol=1e-5)
 
 
-def test_levels_without_a_share_are_not_made(hierarchy: Hierarchy) -> None:
-    assert len(hierarchical_propagation(hierarchy, [1.0, 0.0, 0.0], [2, 1, 1], CPU).levels) == 1
-
-
 def test_label_prior_is_the_iteration(graph: Graph) -> None:
     adjacency = normalised_adjacency(graph.adjacency)
     nodes, classes = np.array([3, 40, 80]), np.array([0, 1, 1])
@@ -223,13 +219,6 @@ def test_levels_below_the_first_are_left_out(task: Task, hierarchy: Hierarchy) -
     H = torch.randn(90, 4, generator=torch.Generator().manual_seed(1))
     P = dense_propagation(hierarchy, [0.5, 0.0, 0.25, 0.25], [2, 0, 1, 1])
     np.testing.assert_allclose(spread(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
-
-
-def test_scale_multiplies_the_features(task: Task, hierarchy: Hierarchy) -> None:
-    def prepared(scale: float) -> Any:
-        return HGCNPlusMethod(HGCNPlusConfig(scaling="none", scale=scale)).prepare(task, hierarchy, CPU)
-
-    assert torch.equal(prepared(1.0).features * 3.0, prepared(3.0).features)
 
 
 @pytest.mark.parametrize(
