@@ -72,7 +72,7 @@ def fit(
     from hiergcn.workers.machine import workers_for
     from hiergcn.workers.pool import open_engine
 
-    graph, own, dataset = _read(data)
+    graph, named, dataset = _read(data)
     on_event = None
     if verbose:
         from hiergcn.estimator import EventPrinter  # scikit-learn
@@ -81,7 +81,7 @@ def fit(
     with open_engine(engine) as where:
         return run_fit(
             graph,
-            split or own,
+            split or named,
             seeds=range(seeds) if isinstance(seeds, int) else seeds,
             model=model,
             preset=preset,
@@ -128,11 +128,11 @@ def compare(
     from hiergcn.settings.settings import parse_methods
     from hiergcn.workers.pool import open_engine
 
-    graph, own, dataset = _read(data)
+    graph, named, dataset = _read(data)
     with open_engine(engine) as where:
         return run_compare(
             graph,
-            split or own,
+            split or named,
             parse_methods(",".join(models), dataset, settings),
             range(seeds) if isinstance(seeds, int) else seeds,
             dataset=dataset,
@@ -156,8 +156,8 @@ def coarsen(graph: Any, levels: int = 4, strategy: "str | Strategy" = "hgcn", **
     from hiergcn.coarsening.multilevel import coarsen as make_hierarchy
     from hiergcn.settings.fields import CoarsenConfig
 
-    own = _read(graph)[0] if isinstance(graph, str) else graph
-    return make_hierarchy(own, levels, CoarsenConfig(strategy=strategy, **config))
+    source = _read(graph)[0] if isinstance(graph, str) else graph
+    return make_hierarchy(source, levels, CoarsenConfig(strategy=strategy, **config))
 
 
 def explain(run: "AnyRun", node: str, class_: str | None = None, top: int = 10) -> "Explanation":

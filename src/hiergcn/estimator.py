@@ -29,7 +29,7 @@ from hiergcn.evaluate.calibration import PredictionIntervals, PredictionSets
 from hiergcn.explanation.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
-from hiergcn.run.fit import check_graph, fit, own_split
+from hiergcn.run.fit import check_graph, fit, resolve_split
 from hiergcn.run.predict import explain
 from hiergcn.run.run import Run
 from hiergcn.run.source import Source
@@ -98,7 +98,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         self._check_aim(graph.name, graph.target.kind)
         result = fit(
             graph,
-            own_split(graph, split, test=0.0, seed=self.seed),
+            resolve_split(graph, split, test=0.0, seed=self.seed),
             seeds=[self.seed],
             model=self._model,
             preset=self.preset,

@@ -29,10 +29,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], shares: Sequ
     head = [f"<th {_CELL}>{escape(name)}</th>" for name in columns]
     head[1:1] = [f"<th {_CELL}></th>"] if lengths else []
     lines = []
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
         cells = [f"<td {_CELL}>{escape(_figure(value))}</td>" for value in row]
         if lengths:
-            width = 9 * max(lengths[place] or 0.0, 0.0)
+            width = 9 * max(lengths[number] or 0.0, 0.0)
             cells[1:1] = [f'<td {_CELL}><span style="{_BAR}; width: {width:.2f}rem"></span></td>']
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{''.join(head)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -11,7 +11,7 @@ from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.estimate import estimate_fit
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
-from hiergcn.run.fit import own_split
+from hiergcn.run.fit import resolve_split
 from hiergcn.settings.settings import Settings
 from hiergcn.train.events import EpochDone
 from hiergcn.train.trainer import Trainer
@@ -42,5 +42,5 @@ def test_a_small_graph_is_its_own_trial() -> None:
 
 def test_the_graph_is_coarsened_once(coarsenings: list[int]) -> None:
     graph = planted_graph(80, seed=0)
-    estimate_fit(graph, own_split(graph))
+    estimate_fit(graph, resolve_split(graph))
     assert len(coarsenings) == 1

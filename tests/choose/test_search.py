@@ -21,7 +21,7 @@ from hiergcn.evaluate.calibration import ENOUGH, fit_temperature
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.profile import Homophily, profile_graph
-from hiergcn.run.fit import _row, fit, own_split
+from hiergcn.run.fit import _row, fit, resolve_split
 from hiergcn.run.predict import explain, predictions_again, predictions_on
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
@@ -141,7 +141,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
     right, wrong = (np.eye(4, dtype=np.float32)[(graph.truth + k) % 4] for k in (0, 1))
     one = search.CandidateState(portfolio.PORTFOLIO[0])
     one.results.probabilities |= {0: right, 1: 0.2 + 0.2 * wrong}
-    split = own_split(graph)
+    split = resolve_split(graph)
     found = _row(one, graph, split.validation, split)
     assert found.seeds == 2
     assert found.validation is not None
@@ -149,7 +149,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
 
 
 def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = search.Automatic(Trainer(graph, "cpu"), own_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
+    found = search.Automatic(Trainer(graph, "cpu"), resolve_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
     found.validation_labels = found.validation_labels[:20]
     one = search.CandidateState(portfolio.PORTFOLIO[0])
     found.candidates = [one]
@@ -176,7 +176,7 @@ def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
     graph: Graph, same: float | None, differ: bool
 ) -> None:
     pairs = None if same is None else Homophily(same, 0.25, 1, 100)
-    profile = replace(profile_graph(graph, own_split(graph)), pairs=pairs)
+    profile = replace(profile_graph(graph, resolve_split(graph)), pairs=pairs)
     now = portfolio.SearchState(profile, {"gcn": 0.55, "graphsage": 0.5}, error=0.1)
     assert now.neighbours_differ is differ
     assert not now._replace(error=0.01).neighbours_differ
@@ -365,7 +365,7 @@ def test_the_first_member_is_of_the_heaviest_method(mixed: Run) -> None:
     """GCN has 40 % in two seeds of four folds, label propagation 30 % in one seed."""
     methods = [one.settings.method for one in mixed.members]
     assert methods == ["gcn"] * 8 + ["label-propagation"] * 4 + ["hgcn-plus"] * 8 + ["mlp"] * 8
-    assert {one.turn for one in mixed.members} == set(range(FOLDS))
+    assert {one.fold for one in mixed.members} == set(range(FOLDS))
     assert mixed.settings.model.harmonic
     assert set(mixed.seeds) == {0, 1}
     assert mixed.verdict is not None
@@ -398,7 +398,7 @@ def test_a_saved_answer_predicts_on_a_newer_graph(run: Run, graph: Graph) -> Non
 
 @pytest.mark.parametrize("method", ["label-propagation", "harmonic"])
 def test_labels_spread_to_new_nodes(method: str, graph: Graph, tmp_path: Path) -> None:
-    fit(graph, own_split(graph), model=method, device="cpu").write(tmp_path / "run")
+    fit(graph, resolve_split(graph), model=method, device="cpu").write(tmp_path / "run")
     table = predictions_on(Run.load(tmp_path / "run"), newer(graph), "cpu")
     assert (table["predicted"][:10] == "a").mean() >= 0.8
 
@@ -421,7 +421,7 @@ def test_the_simple_methods_are_the_first() -> None:
 def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
-    split = own_split(graph)
+    split = resolve_split(graph)
     found = search.Automatic(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
     assert found.settings_of(entry) == settings_for("hgcn-plus", None, "citeseer").override(
@@ -446,8 +446,8 @@ def test_every_label_validates_once(graph: Graph, result: Run) -> None:
     means: dict[str, np.ndarray] = {}
     for member, said in zip(model.members, model.each_proba(graph, "cpu"), strict=True):
         shares = model.shares(member, graph)[:, 0]
-        np.testing.assert_allclose(shares[nodes[fold == member.turn]], FOLDS * member.share)
-        assert not shares[nodes[(fold != member.turn) & (fold >= 0)]].any()
+        np.testing.assert_allclose(shares[nodes[fold == member.fold]], FOLDS * member.share)
+        assert not shares[nodes[(fold != member.fold) & (fold >= 0)]].any()
         np.testing.assert_allclose(shares[split.test], member.share)
         means[member.name] = means.get(member.name, 0.0) + shares[:, None] * said
     assert {name for name, _, _ in model.each_method(graph, "cpu")} == set(means)
@@ -494,5 +494,5 @@ def test_many_validation_nodes_do_not_train() -> None:
     split = Split.random(planted.truth, 10, ENOUGH, None, 0)
     found = chosen(planted, split, seeds=(0,), time_limit=0.0)
     assert found.scores["turns"] == 1
-    assert {one.turn for one in found.members} == {None}
+    assert {one.fold for one in found.members} == {None}
     assert np.array_equal(np.sort(found.model.train), np.sort(split.train))

@@ -20,7 +20,7 @@ from hiergcn.errors import InputError
 from hiergcn.evaluate.metrics import METRICS, Metric
 from hiergcn.graph import Graph, Split
 from hiergcn.reports.leaderboard import Row, board_of
-from hiergcn.run.fit import BASELINES, fit, own_split
+from hiergcn.run.fit import BASELINES, fit, resolve_split
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train import trainer
@@ -103,7 +103,9 @@ def test_a_new_metric_shows_up_everywhere_and_earlier_runs_load(
 
 
 def test_without_test_nodes_there_is_no_test_score(small: Graph) -> None:
-    result = fit(small, own_split(small, test=0.0), model="mlp", changes={"epochs": 2}, baselines=BASELINES["classes"])
+    result = fit(
+        small, resolve_split(small, test=0.0), model="mlp", changes={"epochs": 2}, baselines=BASELINES["classes"]
+    )
     assert result.test is None
     assert result.metrics()["test_accuracy"] is None
     assert result.baselines is not None

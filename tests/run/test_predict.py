@@ -9,7 +9,7 @@ import pytest
 from hiergcn.datasets import planted_graph
 from hiergcn.files import DIGITS
 from hiergcn.graph import Graph
-from hiergcn.run.fit import fit, own_split
+from hiergcn.run.fit import fit, resolve_split
 from hiergcn.run.predict import explain, predictions_again
 from hiergcn.run.run import Run
 from hiergcn.settings.settings import settings_for
@@ -25,7 +25,7 @@ def graph() -> Graph:
 @pytest.fixture(scope="module")
 def result(graph: Graph) -> Run:
     settings = settings_for("hgcn", "paper").override({"levels": 2, "hidden": 8, "epochs": 5})
-    return fit(graph, own_split(graph), settings, device="cpu")
+    return fit(graph, resolve_split(graph), settings, device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_predictions_again(run: Run, result: Run, graph: Graph) -> None:
 def test_predictions_of_batches_again(graph: Graph, tmp_path: Path) -> None:
     """The whole graph has edges that the batches lack, so it gives others."""
     changes = {"levels": 2, "hidden": 8, "epochs": 5, "batches": 4, "batch_validation": True}
-    fitted = fit(graph, own_split(graph), settings_for("hgcn", "paper").override(changes), device="cpu")
+    fitted = fit(graph, resolve_split(graph), settings_for("hgcn", "paper").override(changes), device="cpu")
     fitted.write(tmp_path / "run")
     run = Run.load(tmp_path / "run")
     pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.table)

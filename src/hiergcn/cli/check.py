@@ -41,9 +41,9 @@ def check(files: dict[str, Any], estimate: bool = True) -> None:
         _print_files(screen, read.files)
     read.check_labels()
 
-    from hiergcn.run.fit import DRAWN_SPLIT, own_split  # imports torch: late, so that bad files are refused at once
+    from hiergcn.run.fit import DRAWN_SPLIT, resolve_split  # imports torch: late, so that bad files are refused at once
 
-    split = own_split(graph, read.split)
+    split = resolve_split(graph, read.split)
     if graph.targets is None:
         rows = [(name, f"{count:,}") for name, count in label_counts(graph)]
         columns, letters = ("class", "labels"), SHOWN_LETTERS

@@ -24,7 +24,7 @@ from hiergcn.evaluate.paired import TEST, PairedDifference, Scores, compare_all
 from hiergcn.files import naming, written_whole
 from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import classes_in_order, fit, own_split
+from hiergcn.run.fit import classes_in_order, fit, resolve_split
 from hiergcn.settings.registry import method_names, method_title
 from hiergcn.settings.settings import Settings
 from hiergcn.train.events import FitEvent, SeedDone
@@ -260,7 +260,7 @@ def compare(
     """
     drawn = split is None and graph.split is None
     graph, split = classes_in_order(graph, split, "a comparison")
-    public = own_split(graph, split)
+    public = resolve_split(graph, split)
     against = against or next(iter(methods))
     if against not in methods:
         raise InputError(f"{against!r} is not among the models compared; give one of {', '.join(methods)}.")

@@ -24,7 +24,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, write_text, written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import classes_in_order, fit, graph_arrays, own_split
+from hiergcn.run.fit import classes_in_order, fit, graph_arrays, resolve_split
 from hiergcn.settings.fields import SCALINGS
 from hiergcn.settings.settings import GROUPS, Settings, effective, method_for, settings_for
 from hiergcn.train.checkpoint import digest
@@ -146,7 +146,7 @@ def tune(
     """
     changes = changes or {}
     graph, split = classes_in_order(graph, split, "a search for settings")
-    split = own_split(graph, split)
+    split = resolve_split(graph, split)
     unseen = Split(split.train, split.validation, np.empty(0, np.int64))
     unseen.check(graph)
     where = engine or Engine(0 if workers in (None, 1) else workers)

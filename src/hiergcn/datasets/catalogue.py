@@ -176,6 +176,6 @@ _CATALOGUE: dict[str, Callable[[DatasetInfo], DatasetEntry]] = {
 }
 
 
-def own_entry(info: DatasetInfo) -> DatasetEntry:
+def catalogue_entry(info: DatasetInfo) -> DatasetEntry:
     """Return the entry of a dataset of this package."""
     return _CATALOGUE[info.name](info)

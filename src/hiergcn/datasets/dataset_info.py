@@ -107,5 +107,5 @@ register_datasets(
         DatasetInfo("chameleon", "Chameleon, pages with links between them, no duplicates", 890, 8854, 2325, 5),
         DatasetInfo("minesweeper", "Minesweeper, fields of a grid, a fifth with mines", 10000, 39402, 7, 2),
     ),
-    "hiergcn.datasets.catalogue:own_entry",
+    "hiergcn.datasets.catalogue:catalogue_entry",
 )

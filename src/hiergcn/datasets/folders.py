@@ -106,9 +106,9 @@ def published_digests() -> dict[str, str]:
 
 def wrong_digest(name: str, content: bytes) -> str | None:
     """Return what differs from the published file; None if nothing does or no digest is known."""
-    found = hashlib.sha256(content).hexdigest()
-    expected = published_digests().get(name, found)
-    return None if found == expected else f"its SHA-256 begins with {found[:12]}, not with {expected[:12]}"
+    digest = hashlib.sha256(content).hexdigest()
+    expected = published_digests().get(name, digest)
+    return None if digest == expected else f"its SHA-256 begins with {digest[:12]}, not with {expected[:12]}"
 
 
 def _folders(files: FileSet, data: str | Path | None) -> list[Path]:

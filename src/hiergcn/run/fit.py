@@ -50,7 +50,7 @@ DRAWN_SPLIT = {
     "classes": "drawn with seed 0: a fifth of each class for validation, and a fifth for test if it has five labels",
     "numbers": "drawn with seed 0: a fifth of the known values for validation and a fifth for test",
 }
-"""Description of the split that `own_split` draws, by the kind of target."""
+"""Description of the split that `resolve_split` draws, by the kind of target."""
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
 
 
@@ -86,7 +86,7 @@ def fit(
 
     Args, beside those of `hiergcn.fit`:
         graph: with some labels; gets structural features if it has none.
-        split: that of the graph if None; drawn from the labels if it has none, see `own_split`.
+        split: that of the graph if None; drawn from the labels if it has none, see `resolve_split`.
         settings: used as they are; if None, they are chosen by model, preset, dataset and changes.
         dataset: name of the dataset that the graph is; it selects recipes and the published accuracy.
         changes: settings by name that differ from the chosen ones.
@@ -109,7 +109,7 @@ def fit(
         hierarchy = hierarchy and hierarchy.reordered(order)
     trainer = Trainer(graph, device, hierarchy, engine, checkpoint)
 
-    split = own_split(graph, split)
+    split = resolve_split(graph, split)
     if coverage is not None:
         check_coverage(coverage)
         split = split.with_calibration(graph.strata, fewest_nodes(coverage))
@@ -334,7 +334,7 @@ def _evaluated(
     answers, figures = evaluate(graph, scored, outputs, coverage)
     votes_of_run, votes_of_given, advice = None, None, dict[str, pd.DataFrame]()
     if target.kind == "classes" and graph.adjacency.nnz <= 2 * MOST_EDGES:
-        model, features = trainer.restore(first.settings, answer.folds[first.turn or 0], first.weights)
+        model, features = trainer.restore(first.settings, answer.folds[first.fold or 0], first.weights)
         votes_of_run = votes(model, features, predicted)
         if votes_of_run is not None and doubts is not None:
             votes_of_given = votes(model, features, doubts.in_place_of(predicted))
@@ -457,7 +457,7 @@ def classes_in_order(graph: Graph, split: Split | None, what: str) -> tuple[Grap
     return (graph, split) if order is None else (graph.reordered(order), split and split.reordered(order))
 
 
-def own_split(graph: Graph, split: Split | None = None, *, test: float = 0.2, seed: int = 0) -> Split:
+def resolve_split(graph: Graph, split: Split | None = None, *, test: float = 0.2, seed: int = 0) -> Split:
     """Return the split that is given, or that the data name, or one drawn from the labels, see `Split.by_id`.
 
     It is drawn with a fifth of the labels of each class for validation and, if it has enough, a share for test.

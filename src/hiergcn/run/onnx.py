@@ -217,7 +217,7 @@ class _Recorder(TorchDispatchMode):
         """Add the operation if a weight is involved; else note whether its result follows from the features."""
         out, kwargs = func(*args, **(kwargs or {})), kwargs or {}
         given, results = (
-            [one for one in tree_leaves(tree) if isinstance(one, Tensor)] for tree in ((args, kwargs), out)
+            [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)] for tree in ((args, kwargs), out)
         )
         self._alive += [*given, *results]
         if any(id(tensor) in self._live or id(tensor) in self._weights for tensor in given):

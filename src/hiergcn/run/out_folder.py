@@ -136,7 +136,7 @@ def check_room(path: Path, needed: int) -> None:
 def run_size(graph: "Graph", seeds: int) -> int:
     """Return the bytes of the run folder of a fit, about."""
     ids = graph.ids[:: max(graph.n_nodes // 1000, 1)]
-    id_bytes = sum(len(str(one).encode()) for one in ids) // max(len(ids), 1)
+    id_bytes = sum(len(str(name).encode()) for name in ids) // max(len(ids), 1)
     nodes = graph.n_nodes * (id_bytes + BYTES["node"] + BYTES["class"] * graph.n_outputs)
     networks = seeds * (BYTES["network"] + BYTES["feature"] * graph.n_features)
     return BYTES["run"] + nodes + networks + BYTES["edge"] * graph.n_edges
@@ -152,8 +152,8 @@ def write_or_rescue(write: Callable[[Path], None], path: Path) -> tuple[Path, st
         return path, None
     except UnwritableError as error:
         failure = error
-    for place in dict.fromkeys((Path(tempfile.gettempdir()), Path.home(), Path.cwd())):
-        with suppress(UnwritableError, OSError, InputError), held_free(place / f"{path.name}-rescued") as rescued:
+    for folder in dict.fromkeys((Path(tempfile.gettempdir()), Path.home(), Path.cwd())):
+        with suppress(UnwritableError, OSError, InputError), held_free(folder / f"{path.name}-rescued") as rescued:
             write(rescued)
             return rescued, str(failure)
     raise failure

@@ -102,7 +102,7 @@ class Model:
             nodes, rows = self._training_nodes(graph)
             fold = self.folds[rows]
             shares[nodes[fold >= 0]] = 0.0
-            shares[nodes[fold == member.turn]] = member.share * (self.folds.max() + 1)
+            shares[nodes[fold == member.fold]] = member.share * (self.folds.max() + 1)
         return shares
 
     def each_proba(self, graph: Graph, device: str = "auto") -> Iterator[NDArray[Any]]:
@@ -134,23 +134,23 @@ class Model:
         self, graph: Graph, device: str, members: "Sequence[Member] | None" = None
     ) -> Iterator[tuple[NodeModel, Features]]:
         """Yield each member over an encoded graph in canonical order, ready to evaluate, and the features it takes."""
-        place = choose_device(device)
-        by_settings = groupby(members or self.members, key=lambda member: (member.settings, member.turn))
+        processor = choose_device(device)
+        by_settings = groupby(members or self.members, key=lambda member: (member.settings, member.fold))
         for (settings, fold), group in by_settings:
             alike, method, task = list(group), build_method(settings.method, settings.model), self._task(graph, fold)
             hierarchy = self._hierarchy_of(graph, settings) if settings.model.uses_hierarchy else None
-            prepared = method.prepare(task, hierarchy, place, alike[0].weights)
+            prepared = method.prepare(task, hierarchy, processor, alike[0].weights)
             for member in alike:
                 if not member.uses_features:
-                    with place:  # it learns again from the training labels that it finds in the graph
-                        model: Any = method.build(prepared, task.n_classes, torch.Generator(place)).to(place)
+                    with processor:  # it learns again from the training labels that it finds in the graph
+                        model: Any = method.build(prepared, task.n_classes, torch.Generator(processor)).to(processor)
                     model.solve(
-                        Labelled(*(torch.from_numpy(part).to(place) for part in (task.train, task.train_labels)))
+                        Labelled(*(torch.from_numpy(part).to(processor) for part in (task.train, task.train_labels)))
                     )
                     yield model.eval(), prepared.features
                     continue
                 try:
-                    model = with_weights(method, prepared, member.weights, self.target.n_outputs, place)
+                    model = with_weights(method, prepared, member.weights, self.target.n_outputs, processor)
                 except RuntimeError:
                     raise InputError(
                         f"The weights of the model do not fit {graph.name}: it has other levels than the training "
@@ -212,10 +212,10 @@ class Model:
         model, features = next(self.each_on(graph, device, [replace(first, settings=settings)]))
         if getattr(config, "components", 0):
             settings = replace(settings, model=replace(settings.model, components=0))
-            method, place = build_method(settings.method, settings.model), choose_device(device)
-            task, hierarchy = self._task(graph, first.turn), self._hierarchy_of(graph, settings)
-            features = method.prepare(task, hierarchy, place, first.weights).features
-            model = ThroughComponents(model, Components.of(first_member_weights(first.weights), place))
+            method, processor = build_method(settings.method, settings.model), choose_device(device)
+            task, hierarchy = self._task(graph, first.fold), self._hierarchy_of(graph, settings)
+            features = method.prepare(task, hierarchy, processor, first.weights).features
+            model = ThroughComponents(model, Components.of(first_member_weights(first.weights), processor))
         return lambda node, class_: attribute(model, features, node, class_)
 
     def _hierarchy_of(self, graph: Graph, settings: Settings) -> Hierarchy:
@@ -321,10 +321,10 @@ def training_graph(run: "Run", graph: Graph) -> Graph:
     """Return the graph as the run holds it: its order and features; refuse another graph than the training graph."""
     model = run.model
     changed = InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
-    place = pd.Index(graph.ids.astype(str)).get_indexer(model.ids)
-    if graph.class_names != tuple(run.config["class_names"]) or graph.n_nodes != place.size or (place < 0).any():
+    rows = pd.Index(graph.ids.astype(str)).get_indexer(model.ids)
+    if graph.class_names != tuple(run.config["class_names"]) or graph.n_nodes != rows.size or (rows < 0).any():
         raise changed
-    encoded = model.encoded(graph if (np.diff(place) == 1).all() else graph.reordered(place))
+    encoded = model.encoded(graph if (np.diff(rows) == 1).all() else graph.reordered(rows))
     if model.hierarchy is not None and not same_adjacency(model.hierarchy, in_order(encoded)[0]):
         raise changed
     return encoded

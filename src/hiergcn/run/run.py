@@ -75,7 +75,7 @@ class Member:
     seed: int
     weights: Weights
     share: float = 1.0
-    turn: int | None = None
+    fold: int | None = None
     """The fold that it did not train on, in cross-validation."""
     temperature: float = 1.0
     """Temperature of the mean of all members with these settings."""
@@ -85,8 +85,12 @@ class Member:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the weights."""
-        about = {name: getattr(self, name) for name in ("seed", "share", "turn", "temperature")}
-        return self.settings.to_dict() | about
+        return self.settings.to_dict() | {
+            "seed": self.seed,
+            "share": self.share,
+            "turn": self.fold,
+            "temperature": self.temperature,
+        }
 
     @property
     def name(self) -> str:

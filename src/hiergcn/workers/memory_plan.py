@@ -29,7 +29,7 @@ def plan_memory(
     n, entries = graph.n_nodes, graph.adjacency.nnz + graph.n_nodes
     depth = settings.model.levels if settings.model.uses_hierarchy else 0
     if depth and hierarchy is not None:
-        levels = [LevelSize(one.n_nodes, one.adjacency.nnz + one.n_nodes) for one in hierarchy.levels[: depth + 1]]
+        levels = [LevelSize(made.n_nodes, made.adjacency.nnz + made.n_nodes) for made in hierarchy.levels[: depth + 1]]
     else:
         halved = [max(n >> i, 1) for i in range(depth + 1)]
         levels = [LevelSize(nodes, min(entries, nodes**2)) for nodes in halved]
