@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 WEAK_HOMOPHILY = 0.3
 """Adjusted homophily below which GraphSAGE is tried early."""
 
+NO_TIME = "no time was left"
+"""Why a candidate was not tried, most often."""
+
 
 class SearchState(NamedTuple):
     """What is known when a candidate is considered."""

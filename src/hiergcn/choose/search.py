@@ -22,7 +22,7 @@ import torch
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
-from hiergcn.choose.portfolio import Candidate, SearchState, candidates_for, check_settings
+from hiergcn.choose.portfolio import NO_TIME, Candidate, SearchState, candidates_for, check_settings
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import ENOUGH, Temperature, combination_weights, fit_temperature
@@ -44,7 +44,6 @@ CLEAR = 50
 """Validation nodes on which labels alone must make no mistake to end the search: then fewer than 6 % are wrong."""
 TRIAL = 1 / 3
 """Share of the epochs after which a weak candidate is stopped; less than that is not worth its time."""
-NO_TIME = "no time was left"
 
 _FIRST_SHARE = 0.7  # of the time, for the first seed of each candidate if there are several
 _GRACE = 20.0  # seconds that each simple method gets in any case

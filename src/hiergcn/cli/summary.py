@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hiergcn.choose.search import NO_TIME
+from hiergcn.choose.portfolio import NO_TIME
 from hiergcn.cli.terminal import duration, percent, print_table, printable, warn_of_few_tests
 from hiergcn.evaluate.calibration import describe_calibration, describe_promise
 from hiergcn.evaluate.metrics import METRICS, Metric, Summary
