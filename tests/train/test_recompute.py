@@ -64,13 +64,6 @@ def test_less_is_kept_for_the_backward_pass(graph: Graph, split: Split) -> None:
     assert sizes[True] < 0.5 * sizes[False]
 
 
-def test_evaluation_recomputes_nothing(graph: Graph, split: Split) -> None:
-    model, features, _ = network(graph, split)
-    plain = model.eval()(features)
-    model.recompute_layers()
-    assert torch.equal(model(features), plain)
-
-
 def test_a_model_without_recomputation_is_refused(graph: Graph, split: Split) -> None:
     with pytest.raises(InputError, match="cannot recompute"):
         fit(graph, split, settings_for("gcn").override({"recompute": True, "epochs": 1}), [0], device="cpu")

@@ -90,19 +90,17 @@ def test_replicas_of_further_options(graph: Graph, preset: str, changes: dict[st
         np.testing.assert_allclose(outcome.history, alone.history, rtol=1e-4, atol=1e-5)
 
 
-def small_run(graph: Graph, seeds: list[int], **train: Any) -> tuple[list[SeedOutcome], list[SeedOutcome]]:
-    """Seeds of a small H-GCN side by side, and alone."""
+def small(graph: Graph) -> tuple[Any, ...]:
+    """Return a small H-GCN, its inputs and its task."""
     settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"])
-    method = build_method("hgcn", settings.model)
-    (task,) = tasks_of(graph, 1)
-    prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
-    config = TrainConfig(**train)
-    together = train_side_by_side(method, prepared, [task] * len(seeds), config, seeds, CPU)
-    return together, [train_seed(method, prepared, task, config, seed, CPU) for seed in seeds]
+    method, (task,) = build_method("hgcn", settings.model), tasks_of(graph, 1)
+    return method, method.prepare(task, coarsen(graph.adjacency, 2), CPU), task
 
 
 def test_patience_ends_each_replica_when_it_would_end_alone(graph: Graph) -> None:
-    together, alone = small_run(graph, [0, 1, 2, 3], epochs=60, patience=4)
+    (method, prepared, task), config = small(graph), TrainConfig(epochs=60, patience=4)
+    together = train_side_by_side(method, prepared, [task] * 4, config, range(4), CPU)
+    alone = [train_seed(method, prepared, task, config, seed, CPU) for seed in range(4)]
     lengths = [len(outcome.history) for outcome in alone]
     assert [len(outcome.history) for outcome in together] == lengths
     assert len(set(lengths)) > 1  # or this shows nothing
@@ -110,10 +108,7 @@ def test_patience_ends_each_replica_when_it_would_end_alone(graph: Graph) -> Non
 
 
 def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = settings_for("hgcn", "paper").override(SMALLER["hgcn"] | {"epochs": 5})
-    (task,) = tasks_of(graph, 1)
-    method = build_method("hgcn", settings.model)
-    prepared = method.prepare(task, coarsen(graph.adjacency, 2), CPU)
+    (method, prepared, task), config = small(graph), TrainConfig(epochs=5)
     redraw = method.redraw
 
     def broken_third(model: NodeModel, generator: torch.Generator) -> bool:
@@ -124,12 +119,12 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
         return drawn
 
     monkeypatch.setattr(method, "redraw", broken_third)
-    first, second, third = train_side_by_side(method, prepared, [task] * 3, settings.train, [0, 1, 2], CPU)
+    first, second, third = train_side_by_side(method, prepared, [task] * 3, config, [0, 1, 2], CPU)
     assert third.failure is not None
     assert third.failure.startswith("diverged at epoch 1 ")
     assert third.probabilities is None
     assert len(third.history) == 1
-    alone = train_seed(method, prepared, task, settings.train, 1, CPU)
+    alone = train_seed(method, prepared, task, config, 1, CPU)
     assert first.failure is None
     np.testing.assert_allclose(second.history, alone.history, rtol=1e-4, atol=1e-5)
 

@@ -77,7 +77,7 @@ def unit_differences(ours: Scores, theirs: Scores) -> tuple[NDArray[np.float64],
         else:
             by_split.setdefault(key[0], []).append(our - their)
     splits = {split for split, _ in ours.keys() | theirs.keys()}
-    units = by_split.values() if len(splits) > 1 else ([each] for pairs in by_split.values() for each in pairs)
+    units = [*by_split.values()] if len(splits) > 1 else [[each] for pairs in by_split.values() for each in pairs]
     return np.array([float(np.mean(pairs)) for pairs in units], dtype=np.float64), left_out
 
 

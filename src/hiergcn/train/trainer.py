@@ -183,8 +183,10 @@ class Trainer:
 
     def _read(self, settings: Settings, split: Split, seed: int) -> SeedOutcome | None:
         """Return the outcome of a run that an earlier process finished."""
-        saved = self.checkpoint and self.checkpoint.read(f"{_name(settings, split, seed)}-finished")
-        if not saved:
+        if self.checkpoint is None:
+            return None
+        saved = self.checkpoint.read(f"{_name(settings, split, seed)}-finished")
+        if saved is None:
             return None
         about, tensors = saved
         history, outputs = tensors.pop("history").numpy(), tensors.pop("outputs", None)
