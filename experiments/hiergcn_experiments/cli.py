@@ -1,8 +1,6 @@
 """`hiergcn reproduce`: run the paper's tables and figures again, each number beside the paper's."""
 
 import math
-import time
-from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -128,33 +126,22 @@ def _names(text: str | None) -> list[str]:
 
 
 class _RunProgress:
-    """Shows the events of a run.
-
-    The time left is estimated: a run takes as long as those of its kind, or as the mean if there were none yet.
-    """
+    """Shows the events of a run."""
 
     def __init__(self, progress: "Progress") -> None:
-        self.progress = progress
-        self.waiting: Counter[str] = Counter()
-        self.done: Counter[str] = Counter()
-        self.seconds: defaultdict[str, float] = defaultdict(float)
-        self.began = time.monotonic()
+        self.progress, self.done, self.total = progress, 0, 0
 
     def __call__(self, event: "Started | JobDone | UnitFailed") -> None:
         from hiergcn_experiments.runner import JobDone, Started, UnitFailed
 
         match event:
             case Started(jobs, units):
-                for unit in units:
-                    self.waiting[unit.about] += len(unit.jobs)
-                missing = self.waiting.total()
-                before = f"{jobs - missing:,} of {jobs:,} runs are done already; " if missing < jobs else ""
-                self.progress.note(f"{before}{missing:,} runs to do.")
-                self.progress.start("runs", missing)
+                self.total = sum(len(unit.jobs) for unit in units)
+                before = f"{jobs - self.total:,} of {jobs:,} runs are done already; " if self.total < jobs else ""
+                self.progress.note(f"{before}{self.total:,} runs to do.")
+                self.progress.start("runs", self.total)
             case JobDone(unit, record):
-                self.waiting[unit.about] -= 1
-                self.done[unit.about] += 1
-                self.seconds[unit.about] += record.made["seconds"]
+                self.done += 1
                 if failure := record.result.get("failure"):
                     key = record.key
                     if key["kind"] == "training":
@@ -162,17 +149,9 @@ class _RunProgress:
                     else:
                         run, reason = f"split {key['arguments'].get('split')}", f"failed. {failure}"
                     self.progress.note(f"{unit.about}, {run}: {printable(reason)}", style="yellow")
-                done = self.done.total()
-                total = done + self.waiting.total()
-                spent = sum(self.seconds.values())
-                work = sum(
-                    count * (self.seconds[kind] / self.done[kind] if self.done[kind] else spent / done)
-                    for kind, count in self.waiting.items()
-                )
-                left = (time.monotonic() - self.began) * work / max(spent, 1e-9)
-                self.progress.advance(done, f"{done:,} of {total:,}, {unit.about}", total=total, left=left)
+                self.progress.advance(self.done, f"{self.done:,} of {self.total:,}, {unit.about}", total=self.total)
             case UnitFailed(unit, reason):
-                self.waiting[unit.about] -= len(unit.jobs)
+                self.total -= len(unit.jobs)
                 self.progress.note(f"{unit.about}: not run. {reason}", style="yellow")
 
 

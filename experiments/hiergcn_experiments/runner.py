@@ -5,10 +5,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain, zip_longest
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -103,11 +103,6 @@ def dataset_of(name: str) -> Dataset:
 
 
 @cache
-def _request(dataset: str, settings: Settings, device: str) -> Request:
-    return unit_request(dataset_of(dataset).graph, settings, None, device)
-
-
-@cache
 def digest_of(name: str | None) -> str | None:
     return None if name is None else data_digest(dataset_of(name))
 
@@ -191,22 +186,19 @@ def measured(job: Measurement, device: str = "cpu") -> Record:
 # In the calling process
 
 
-@dataclass(frozen=True)
-class Started:
+class Started(NamedTuple):
     """All jobs, and the units of those that are not in the store."""
 
     jobs: int
     units: list[Unit]
 
 
-@dataclass(frozen=True)
-class JobDone:
+class JobDone(NamedTuple):
     unit: Unit
     record: Record
 
 
-@dataclass(frozen=True)
-class UnitFailed:
+class UnitFailed(NamedTuple):
     unit: Unit
     reason: str
 
@@ -255,36 +247,52 @@ def run_jobs(
     """
     began = time.monotonic()
     store.make()
-    missing = list(jobs)
-    if not again:  # those without a result on the same data, and measurements that failed
-        have = Results(store.records())
-        found = ((job, have.find(job)) for job in jobs)
-        missing = [
-            job
-            for job, record in found
-            if record is None
-            or record.data != digest_of(job.dataset)
-            or (isinstance(job, Measurement) and record.result.get("failure"))
-        ]
+    have = Results([] if again else store.records())
+    missing = [job for job in jobs if not _is_done(job, have.find(job))]
     summary = RunSummary(len(jobs), done_before=len(jobs) - len(missing))
     units = units_of(missing, torch.device(device))
     on_event(Started(len(jobs), units))
-    pool = _Pool(store, on_event, summary, began + budget_seconds)
+    run = _Run(store, on_event, summary, began + budget_seconds)
+    among = [unit for unit in units if not unit.alone]
     try:
         if engine is not None:
-            pool.work_on(engine, [unit for unit in units if not unit.alone], device)
+            names = {job.dataset for unit in among for job in unit.jobs if isinstance(job, Training)}
+            pool = engine.pool(_make_work, device, {name: dataset_of(name) for name in names})
+            run.do(pool, among, lambda _: pool.slots, partial(_request, device=device))
         else:
-            pool.work([unit for unit in units if not unit.alone and not unit.shares_gpu], workers, device, gpu_workers)
-            pool.work([unit for unit in units if unit.shares_gpu], 0, device, gpu_workers=max(workers, 1))
-        pool.work([unit for unit in units if unit.alone], 1, "cpu")  # seconds are measured on an idle machine
+            cpus, sharing = max(workers, 1), [unit for unit in among if unit.shares_gpu]
+            places = {True: gpu_workers, False: cpus}
+            run.do(Pool(_make_work, device, {}), [unit for unit in among if not unit.shares_gpu], places.__getitem__)
+            run.do(Pool(_make_work, device, {}), sharing, lambda _: cpus)
+        alone = [unit for unit in units if unit.alone]  # seconds are measured on an idle machine
+        run.do(Pool(_make_work, "cpu", {}), alone, lambda _: 1)
     except KeyboardInterrupt:
         summary.interrupted = True
     summary.seconds = time.monotonic() - began
     return summary
 
 
+def _is_done(job: Job, record: Record | None) -> bool:
+    """Return whether a job has a result on the same data; a measurement that failed is tried again."""
+    failed = isinstance(job, Measurement) and record is not None and record.result.get("failure")
+    return record is not None and record.data == digest_of(job.dataset) and not failed
+
+
+def _request(unit: Unit, device: str) -> Request:
+    """Return what a unit needs of another machine; of a measurement nothing is known but whether it uses a GPU."""
+    first = unit.jobs[0]
+    if isinstance(first, Training):
+        return _training_request(first.dataset, first.settings, device if unit.on_gpu else "cpu")
+    return Request(gpus=int(unit.on_gpu))
+
+
+@cache
+def _training_request(dataset: str, settings: Settings, device: str) -> Request:
+    return unit_request(dataset_of(dataset).graph, settings, None, device)
+
+
 @dataclass
-class _Pool:
+class _Run:
     """Shares units among workers."""
 
     store: Store
@@ -294,40 +302,28 @@ class _Pool:
     written: set[str] = field(default_factory=set)
     """Ids of the results so far: a unit that was started again sends some of them again."""
 
-    def work_on(self, engine: Engine, units: Sequence[Unit], device: str) -> None:
-        """Have every unit done by an engine."""
-        trainings = [job for unit in units for job in unit.jobs if isinstance(job, Training)]
-        datasets = {name: dataset_of(name) for name in {job.dataset for job in trainings}}
-        queue = deque(units)
-
-        def jobs() -> Iterator[tuple[Unit, Request]]:
-            while queue and time.monotonic() < self.deadline:
-                unit = queue.popleft()
-                first, on = unit.jobs[0], device if unit.on_gpu else "cpu"
-                plain = Request(gpus=int(unit.on_gpu))  # of a measurement nothing is known
-                yield unit, _request(first.dataset, first.settings, on) if isinstance(first, Training) else plain
-
-        with engine.pool(_make_work, device, datasets) as pool:
-            for number, reply in pool.replies(jobs()):
-                self._handle(units[number], reply)
-        self.summary.out_of_time |= bool(queue)
-
-    def work(self, units: Sequence[Unit], workers: int, device: str, gpu_workers: int = 1) -> None:
-        """Give every unit to a process of this machine; at most `gpu_workers` of them use the GPU."""
+    def do(
+        self,
+        pool: Pool,
+        units: Sequence[Unit],
+        places: Callable[[bool], int],
+        request: Callable[[Unit], Request] = lambda unit: Request(gpus=int(unit.on_gpu)),
+    ) -> None:
+        """Give every unit to a worker; `places` says how many may use the GPU at once, and how many may not."""
         queues = {on_gpu: deque(unit for unit in units if unit.on_gpu is on_gpu) for on_gpu in (True, False)}
-        places, busy = {True: gpu_workers, False: max(workers, 1)}, {True: 0, False: 0}
-        with Pool(_make_work, device, {}) as pool:
+        busy = {True: 0, False: 0}
+        with pool:
             while True:
                 for on_gpu, queue in queues.items():
-                    while queue and busy[on_gpu] < places[on_gpu] and time.monotonic() < self.deadline:
+                    while queue and busy[on_gpu] < places(on_gpu) and time.monotonic() < self.deadline:
                         unit = queue.popleft()
-                        pool.start(unit, unit, Request(gpus=int(on_gpu)))
+                        pool.start(unit, unit, request(unit))
                         busy[on_gpu] += 1
                 if not any(busy.values()):
                     break
                 for unit, reply in pool.wait():
-                    self._handle(unit, reply)
                     busy[unit.on_gpu] -= reply.kind != "message"
+                    self._handle(unit, reply)
         self.summary.out_of_time |= any(queues.values())
 
     def _handle(self, unit: Unit, reply: Reply) -> None:

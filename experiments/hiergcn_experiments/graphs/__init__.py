@@ -1,48 +1,21 @@
-"""Graphs that only the experiments need: streets, power grids, counties and generated cities.
+"""Graphs that only the experiments need: streets, power grids, counties and generated cities, see graphs.toml.
 
 Importing this module registers their names; what reads them is in `entries.py`.
 """
 
-from dataclasses import replace
+import tomllib
+from importlib.resources import files
+from typing import Any
 
 from hiergcn.datasets import DatasetInfo, register_datasets
 
 CITY, CLUSTERED = "city-", "-clustered"
 CITY_OPTIONS = {"": (3.1, 0.6), CLUSTERED: (3.116, 0.8)}
 """Mean degree and share of points in clusters of the generated cities `city-N` and `city-N-clustered`."""
-_OSM = "(c) OpenStreetMap contributors, ODbL 1.0"
-_RTE = "C. Josz et al. (MATPOWER), CC BY 4.0"
-_TAMU = "A.B. Birchfield et al. (MATPOWER), CC BY 4.0"
-_HELSINKI = DatasetInfo("helsinki", "Helsinki, accessibility of street corners", 5878, 7009, 20, 10, credit=_OSM)
-_PEGASE = DatasetInfo("pegase", "Zones of a European power grid", 9241, 14207, 4, 24, credit=_RTE)
-_PEGASE_ECCENTRICITY = replace(
-    _PEGASE, name="pegase-eccentricity", title="Accessibility of buses in a European power grid", classes=10
-)
-_ACTIVSG2000 = DatasetInfo("activsg2000", "Zones of a synthetic grid of Texas", 2000, 2667, 4, 28, credit=_TAMU)
-_ACTIVSG10K = DatasetInfo(
-    "activsg10k", "Areas of a synthetic grid of the western USA", 10000, 12217, 4, 16, credit=_TAMU
-)
-_MAGNITUDE = replace(
-    _ACTIVSG2000,
-    name="activsg2000-magnitude",
-    title="Voltage magnitude in a synthetic grid of Texas",
-    features=6,
-    classes=0,
-    target="magnitude",
-)
-_ANGLE = replace(
-    _MAGNITUDE, name="activsg2000-angle", title="Voltage angle in a synthetic grid of Texas", target="angle"
-)
-_COUNTIES = DatasetInfo(
-    "us-counties",
-    "Unemployment of US counties in 2009",
-    3215,
-    9460,
-    3,
-    0,
-    target="unemployment",
-    credit="U.S. Bureau of Labor Statistics, U.S. Census Bureau, public domain",
-)
+_GRAPHS: dict[str, dict[str, Any]] = tomllib.loads((files(__name__) / "graphs.toml").read_text(encoding="utf-8"))
+_PLACES, _CREDITS = _GRAPHS["places"], _GRAPHS["credits"]
+SOURCES = {name: (known.pop("file", name), known.pop("label", "eccentricity")) for name, known in _PLACES.items()}
+"""The file of each place and its column of classes."""
 
 
 def generated_city(name: str) -> DatasetInfo | None:
@@ -56,17 +29,12 @@ def generated_city(name: str) -> DatasetInfo | None:
     return DatasetInfo(name, title, int(number), edges, 8, 10, where="generated")
 
 
-def _city_network(name: str, title: str, nodes: int, edges: int) -> DatasetInfo:
-    return DatasetInfo(name, f"{title}, accessibility of street corners", nodes, edges, 37, 10, credit=_OSM)
-
-
-PLACES = (_HELSINKI, _PEGASE, _PEGASE_ECCENTRICITY, _ACTIVSG2000, _ACTIVSG10K, _MAGNITUDE, _ANGLE, _COUNTIES)
+PLACES = tuple(DatasetInfo(name, **known | {"credit": _CREDITS[known["credit"]]}) for name, known in _PLACES.items())
 CITIES = tuple(info for name in ("city-50000", "city-50000-clustered") if (info := generated_city(name)))
-CITY_NETWORKS = (
-    _city_network("paris", "Paris", 114_127, 182_511),
-    _city_network("shanghai", "Shanghai", 183_917, 262_092),
-    _city_network("la", "Los Angeles", 240_587, 341_523),
-    _city_network("london", "London", 568_795, 756_502),
+_ABOUT: dict[str, Any] = {"features": 37, "classes": 10, "credit": _CREDITS["osm"]}
+CITY_NETWORKS = tuple(
+    DatasetInfo(name, **known | _ABOUT | {"title": f"{known['title']}, accessibility of street corners"})
+    for name, known in _GRAPHS["cities"].items()
 )
 
 register_datasets((*PLACES, *CITIES, *CITY_NETWORKS), "hiergcn_experiments.graphs.entries:entry", generated_city)

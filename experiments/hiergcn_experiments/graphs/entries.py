@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 from hiergcn import Graph, Split
 from hiergcn.datasets import DatasetEntry, DatasetInfo, FileSet, Source
 from hiergcn.graph import Coordinates
-from hiergcn_experiments.graphs import CITY_NETWORKS, CITY_OPTIONS, CLUSTERED, PLACES
+from hiergcn_experiments.graphs import CITY_NETWORKS, CITY_OPTIONS, CLUSTERED, PLACES, SOURCES
 from hiergcn_experiments.graphs.city import city_graph, city_points
 from hiergcn_experiments.graphs.city_networks import ADDRESS, FILES, read_city_network
 
 DEGREE = 1e7  # coordinates are stored as whole multiples of 1e-7 degrees
-_CLASSES = {"pegase": "zone", "activsg2000": "zone", "activsg10k": "area"}
-"""The column of classes; of other graphs it is the decile of the eccentricity."""
-_FILES = {"pegase-eccentricity": "pegase", "activsg2000-magnitude": "activsg2000", "activsg2000-angle": "activsg2000"}
 
 
 def entry(info: DatasetInfo) -> DatasetEntry:
@@ -43,7 +40,8 @@ def _read_place(info: DatasetInfo) -> tuple[Graph, Split]:
     Edges weigh 1. Ids are those of the source: OpenStreetMap's nodes, a grid's bus numbers, names of counties. If a
     number is to be predicted, buses have their generation, in MW, and the number of their generators as features, too.
     """
-    parts = place_arrays(_FILES.get(info.name, info.name))
+    file, label = SOURCES[info.name]
+    parts = place_arrays(file)
     features = parts["features"]
     ids = parts["names"].astype(object) if info.target and "names" in parts else parts["ids"].astype(np.int64)
     target: dict[str, Any] = {}
@@ -51,7 +49,6 @@ def _read_place(info: DatasetInfo) -> tuple[Graph, Split]:
         more = [parts[column] for column in ("generation", "generators") if column in parts]
         features = np.column_stack([features, *more]).astype(np.float32)
     else:
-        label = _CLASSES.get(info.name, "eccentricity")
         names = parts.get(f"{label}_names")
         target = {"labels": parts[label].astype(np.int64), "class_names": () if names is None else names.tolist()}
     ends, n = (parts["edge_source"], parts["edge_target"]), len(features)
