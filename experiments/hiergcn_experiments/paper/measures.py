@@ -4,6 +4,7 @@ Each function of `MEASURES` returns figures that can be written as JSON.
 """
 
 import timeit
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from time import perf_counter
@@ -18,6 +19,7 @@ from hiergcn.coarsening import CoarsenConfig, coarsen
 from hiergcn.datasets import load_dataset, planted_graph
 from hiergcn.errors import MissingPackageError
 from hiergcn.research import (
+    Settings,
     Trainer,
     neighbourhood_sizes,
     peak_memory,
@@ -133,12 +135,17 @@ def cost(nodes: int, degree: int) -> dict[str, Any]:
             began = perf_counter()
             trainer.prepare(settings, split)  # apart from coarsening
             seconds = perf_counter() - began
-            stamps: list[float] = []
-            for _ in trainer.train(settings, [(split, 0)], lambda *_, at=stamps: at.append(perf_counter())):
-                pass
-            epochs = [later - sooner for sooner, later in pairwise(stamps)]  # each with its validation
-            found |= {f"{method}_prepare": seconds, f"{method}_epoch": min(epochs)}
+            epoch = epoch_seconds(trainer, settings, split, perf_counter)
+            found |= {f"{method}_prepare": seconds, f"{method}_epoch": epoch}
     return found
+
+
+def epoch_seconds(trainer: Trainer, settings: Settings, split: Split, clock: Callable[[], float]) -> float:
+    """Return the shortest time between two epochs of a training, each with its validation."""
+    stamps: list[float] = []
+    for _ in trainer.train(settings, [(split, 0)], lambda *_: stamps.append(clock())):
+        pass
+    return min(later - sooner for sooner, later in pairwise(stamps))
 
 
 # Memory
@@ -154,12 +161,21 @@ def memory(dataset: str, method: str) -> dict[str, Any]:
     settings = settings_for(method, None, dataset).override({"epochs": 2})
     trainer = Trainer(data.graph, torch.device("cpu"))
     trainer.hierarchy(settings)
+    return {"dataset": dataset, "method": method, "bytes": training_memory(trainer, settings, data.split, False)}
+
+
+def training_memory(trainer: Trainer, settings: Settings, split: Split, prepare: bool = True) -> int | None:
+    """Return the bytes that training adds to the process at its peak, with preparation before or as a part of it.
+
+    None if the system does not tell.
+    """
+    if prepare:
+        trainer.prepare(settings, split)
     before = reset_peak_memory()
-    for _ in trainer.train(settings, [(data.split, 0)]):
+    for _ in trainer.train(settings, [(split, 0)]):
         pass
     after = peak_memory().resident
-    taken = None if before is None or after is None else after - before
-    return {"dataset": dataset, "method": method, "bytes": taken}
+    return None if before is None or after is None else after - before
 
 
 MEASURES = (statistics, toy_graph, receptive_field, cost, memory)

@@ -5,12 +5,13 @@ lie in the other half of the graph; `apart`, the same test nodes, but validation
 too. Each cell is the mean of 20 networks: 4 seeds on each of 5 splits. Settings of every family were compared by
 validation accuracy alone: on random splits for the preset `long-range`, on `apart` splits for the preset `elsewhere`.
 
-Variants are listed in the order of their importance, so that a run that ends early has every graph and the main ones.
+large_diameter.toml has the variants, and what is run on which graph in the order of importance, so that a run that ends
+early has every graph and the main ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain
 from time import perf_counter, process_time
 from typing import Any
 
@@ -30,11 +31,11 @@ from hiergcn.research import (
     evaluate_test,
     method_title,
     peak_memory,
-    reset_peak_memory,
     settings_for,
 )
 from hiergcn_experiments.experiment import Condition, Experiment, Measurement, Scope, Variant
 from hiergcn_experiments.page import packaged
+from hiergcn_experiments.paper.measures import epoch_seconds, training_memory
 
 NAME = "range"
 ACCURACY, INFLUENCE, COST, LARGE = (f"{NAME}-{part}" for part in ("accuracy", "influence", "cost", "large"))
@@ -57,24 +58,10 @@ DRAWN: dict[str, Drawn] = {RANDOM: "tenths", BLOCKED: "blocked", APART: "apart"}
 """Kinds of split, and how the names of their splits begin."""
 TEXTS = packaged("studies/large_diameter.toml")
 
-_TITLES: dict[str, str] = TEXTS["variants"] | {
-    name: given["title"] for group in TEXTS["hgcn"].values() for name, given in group.items()
+_SETS, _GROUPS = TEXTS["sets"], TEXTS["variants"]
+_TITLES: dict[str, str] = TEXTS["titles"] | {
+    name: given["title"] for group in _GROUPS.values() for name, given in group.items()
 }
-_Changes = Mapping[str, Any]
-_TRAINED: _Changes = {"scaling": "standard", "l2": 1e-5, "loss": "mean", "epochs": 500, "patience": 100}
-_FLAT: _Changes = {**_TRAINED, "hidden": 64, "learning_rate": 0.003}
-_HGCN: _Changes = {
-    **_TRAINED,
-    "learning_rate": 0.01,
-    "levels": 8,
-    "hidden": 64,
-    "channels": 1,
-    "weight_embedding": 8,
-    "dropout": 0.0,
-    "pooling": "mean",
-    "output_relu": False,
-}
-_HOPS, _SHARES = (TEXTS["sets"][name] for name in ("hops", "shares"))
 
 
 def dataset_title(name: str) -> str:
@@ -96,103 +83,49 @@ def variant_title(name: str) -> str:
 # Variants
 
 
-def flat(method: str, layers: int, dropout: float = 0.2, **more: Any) -> Variant:
-    """Return a flat network; its name holds what differs from dropout 0.2 and no columns of labels."""
-    end = "".join(f" {name}" for name in more) + ("" if dropout == 0.2 else f" dropout={dropout:g}")
-    return Variant(f"{method}-{layers}{end}", method, None, {**_FLAT, "layers": layers, "dropout": dropout, **more})
+def variant(name: str, method: str = "hgcn", **changes: Any) -> Variant:
+    """Return a variant: the settings of its method's family, sets of settings that are named `with`, and changes."""
+    changes.pop("title", None)
+    ours = method == "hgcn"
+    for key in (*changes.pop("with", ()), "hgcn" if ours else "flat"):
+        changes = {**_SETS[key], **changes}
+    return Variant(name, "hgcn-exchange" if "exchange" in changes else method, "paper" if ours else None, changes)
 
 
-def hgcn(name: str, **changes: Any) -> Variant:
-    """Return H-GCN with mean pooling, one channel and no dropout, apart from the changes."""
-    return Variant(name, "hgcn-exchange" if "exchange" in changes else "hgcn", "paper", {**_HGCN, **changes})
-
-
-def _listed(group: str) -> Iterator[Variant]:
-    """Yield the variants of a group of the TOML file."""
-    for name, given in TEXTS["hgcn"][group].items():
-        changes = {key: value for key, value in given.items() if key not in ("title", "with")}
-        for key in given.get("with", ()):
-            changes = {**TEXTS["sets"][key], **changes}
-        yield hgcn(name, **changes)
-
-
-def _with_hops(variant: Variant, name: str, **more: Any) -> Variant:
-    return replace(variant, name=name, changes={**variant.changes, **_HOPS, **more})
-
-
-_MLP = Variant("mlp", "mlp", None, {**_FLAT, "learning_rate": 0.005, "dropout": 0.2})
-LABELS_ALONE = tuple(Variant(name, name, seeds=1) for name in ("label-propagation", "harmonic"))
-BASE = hgcn("hgcn-8")
-BY_LEVELS = tuple(BASE if levels == 8 else hgcn(f"hgcn-{levels}", levels=levels) for levels in LEVELS)
-ABLATIONS, GAPS, ELSEWHERE_HOPS, ELSEWHERE_FEATURES = (
-    tuple(_listed(group)) for group in ("ablations", "gaps", "elsewhere-hops", "elsewhere-features")
-)
-"""Changes of `BASE`, and candidates for the presets `long-range` and `elsewhere`; those for the latter with features
-alone see no more than flat networks do."""
+LABELS_ALONE = tuple(Variant(name, name, seeds=1) for name in TEXTS["titles"])
+BASE = variant("hgcn-8")
+BY_LEVELS = tuple(BASE if levels == 8 else variant(f"hgcn-{levels}", levels=levels) for levels in LEVELS)
+BY_DEPTH = tuple(variant(f"{method}-{layers}", method, layers=layers) for method in FLAT for layers in DEPTHS)
+_DROPOUT_0 = tuple(variant(f"{method}-16 dropout=0", method, layers=16, dropout=0.0) for method in FLAT)
+FLAT_VARIANTS = (*BY_DEPTH, *_DROPOUT_0)
+_LISTED = {group: tuple(variant(name, **given) for name, given in listed.items()) for group, listed in _GROUPS.items()}
+ABLATIONS, GAPS = _LISTED["ablations"], _LISTED["gaps"]
+ELSEWHERE_HOPS, ELSEWHERE_FEATURES = _LISTED["elsewhere-hops"], _LISTED["elsewhere-features"]
 ELSEWHERE = (*ELSEWHERE_HOPS, *ELSEWHERE_FEATURES)
-"""Candidates for parts of the graph without labels."""
+"""Candidates for parts of the graph without labels; those with features alone see no more than flat networks do."""
 FORMER_GAPS = GAPS[1:]
 """Candidates for `long-range` without hop columns; the first was the preset before."""
 PRESETS = {"long-range": GAPS[0], "elsewhere": ELSEWHERE_FEATURES[0]}
 """The presets of H-GCN and the variants that they are."""
-BY_DEPTH = tuple(flat(method, layers) for method in FLAT for layers in DEPTHS)
-WITH_COLUMNS = (
-    replace(_MLP, name="mlp nearness", changes={**_MLP.changes, "nearness": True}),
-    *(flat("graphsage", layers, nearness=True) for layers in (8, 16)),
-)
-WITH_HOPS = (
-    _with_hops(_MLP, "mlp hops"),
-    *(_with_hops(flat(method, 8), f"{method}-8 hops") for method in FLAT),
-    _with_hops(flat("graphsage", 16), "graphsage-16 hops"),
-)
-"""Flat networks with hop columns, without labels as input."""
-WITH_ALL = _with_hops(_MLP, "mlp all", **_SHARES)
-"""The preset `long-range` without its hierarchy: hop columns and the perceptron over labels."""
-_DROPOUT_0 = tuple(flat(method, 16, 0.0) for method in FLAT)
-FLAT_VARIANTS = (*BY_DEPTH, *_DROPOUT_0)
+WITH_COLUMNS, WITH_HOPS, (WITH_ALL,) = (_LISTED[f"with-{what}"] for what in ("columns", "hops", "all"))
+_NAMED = _LISTED | {
+    "labels-alone": LABELS_ALONE,
+    "by-levels": BY_LEVELS,
+    "by-depth": BY_DEPTH,
+    "without-dropout": _DROPOUT_0,
+}
+VARIANTS = {one.name: one for group in _NAMED.values() for one in group}
 
 
 def _variants() -> Iterator[Variant]:
-    """Yield variants with their graphs and kinds of split; on a city alone, one seed per split but for three."""
-    both, gaps, blocked, away = (RANDOM, BLOCKED), (RANDOM,), (BLOCKED,), (BLOCKED, APART)
-    city, clustered, cities = (CITY,), (CLUSTERED,), (CITY, CLUSTERED)
-    first = tuple(flat(*one) for one in (("graphsage", 16), ("gcnii", 16), ("graphsage", 8), ("gcn", 8)))
-    plan: tuple[tuple[tuple[Variant, ...], dict[tuple[str, ...], tuple[str, ...] | None]], ...] = (
-        (LABELS_ALONE, {CHOSEN_ON: None, clustered: both}),
-        (GAPS[:1], {DATASETS: gaps, SMALL: blocked, cities: blocked}),
-        (ELSEWHERE[1:2], {DATASETS: blocked}),
-        (ELSEWHERE_HOPS, {SMALL: away, city: away}),
-        (ELSEWHERE[:1], {clustered: blocked}),
-        (WITH_HOPS, {SMALL: both, city: both, clustered: both}),
-        ((WITH_ALL,), {SMALL: gaps, city: gaps, clustered: gaps}),
-        ((BASE, *first[:2]), {SMALL: None}),
-        (FORMER_GAPS[:2], {SMALL: both}),
-        (FORMER_GAPS[:1], {cities: gaps, city: blocked, clustered: blocked}),
-        ((BASE, *first), {clustered: both, city: None}),
-        (ELSEWHERE_FEATURES[:1], {cities: blocked}),
-        (ELSEWHERE_FEATURES[:4], {SMALL: away, city: away}),
-        (WITH_COLUMNS[:1], {clustered: gaps}),
-        ((*_DROPOUT_0[:2], flat("gcn", 16), flat("gcn", 2)), {clustered: both}),
-        (FORMER_GAPS[2:3], {SMALL: gaps, city: gaps}),
-        (FORMER_GAPS[1:2], {city: both}),
-        (first[2:], {SMALL: None}),
-        (FORMER_GAPS[3:4], {SMALL: both, city: both}),
-        (BY_LEVELS, {SMALL: both, city: both}),
-        (ABLATIONS, {SMALL: both, city: both}),
-        (WITH_COLUMNS[:2], {CHOSEN_ON: gaps}),
-        (FORMER_GAPS[4:], {SMALL: gaps}),
-        (BY_DEPTH, {SMALL: both, city: both}),
-        (ELSEWHERE_FEATURES[4:], {SMALL: away}),
-        (_DROPOUT_0, {SMALL: both}),
-        (WITH_COLUMNS[2:], {SMALL: gaps}),
-        (_DROPOUT_0[:2], {city: both}),
-    )
-    for variants, where in plan:
-        for datasets, kinds in where.items():
-            for one in variants:
-                seeds = 1 if len(datasets) == 1 else one.seeds
-                yield replace(one, datasets=datasets, conditions=kinds, seeds=seeds)
-    yield from (replace(one, datasets=city, conditions=both) for one in (BASE, first[0], FORMER_GAPS[1]))
+    """Yield variants with their graphs and kinds of split, the most important first."""
+    for part in TEXTS["plan"]:
+        groups = [[VARIANTS[name]] if name in VARIANTS else _NAMED[name] for name in part["variants"]]
+        for where, kinds in part["on"].items():
+            datasets = tuple(TEXTS["graphs"][where])
+            for one in chain.from_iterable(groups):
+                seeds = one.seeds if len(datasets) > 1 or part.get("all_seeds") else 1
+                yield replace(one, datasets=datasets, conditions=tuple(kinds), seeds=seeds)
 
 
 def range_experiments(scope: Scope) -> tuple[Experiment, ...]:
@@ -235,13 +168,12 @@ def range_experiments(scope: Scope) -> tuple[Experiment, ...]:
 
 # Measurements
 
-_KNOWN = {one.name: one for one in (*FLAT_VARIANTS, *BY_LEVELS, *ABLATIONS, *GAPS, *ELSEWHERE)}
 INFLUENCE_OF = ("gcn-2", "gcn-16", "graphsage-16", "gcnii-16", "hgcn-8", "no-coarsening", "elsewhere")
 COST_OF = ("gcn-2", "graphsage-8", "graphsage-16", "gcn-16", "gcnii-16", "hgcn-4", "hgcn-8", "elsewhere")
 
 
 def _settings(name: str, **changes: Any) -> Settings:
-    found = _KNOWN[name]
+    found = VARIANTS[name]
     return settings_for(found.method, found.preset).override({**found.changes, **changes})
 
 
@@ -290,24 +222,10 @@ def range_cost(dataset: str, rounds: int) -> dict[str, Any]:
     data = load_dataset(dataset)
     trainer, split = Trainer(data.graph, torch.device("cpu")), SplitSpec("tenths").split(data.graph, data.split)
     seconds = dict.fromkeys(COST_OF, float("inf"))
-    for _ in range(rounds):
-        for name in COST_OF:
-            stamps: list[float] = []
-            list(
-                trainer.train(_settings(name, epochs=4), [(split, 0)], lambda *_, at=stamps: at.append(process_time()))
-            )
-            seconds[name] = min(seconds[name], *(later - sooner for sooner, later in pairwise(stamps)))
+    for name in COST_OF * rounds:
+        seconds[name] = min(seconds[name], epoch_seconds(trainer, _settings(name, epochs=4), split, process_time))
     memory = {name: training_memory(trainer, _settings(name, epochs=2), split) for name in COST_OF}
     return {"epoch": seconds, "bytes": memory}
-
-
-def training_memory(trainer: Trainer, settings: Settings, split: Any) -> int | None:
-    """Return the bytes that training adds to the process at its peak; None if the system does not tell."""
-    trainer.prepare(settings, split)
-    before = reset_peak_memory()
-    list(trainer.train(settings, [(split, 0)]))
-    after = peak_memory().resident
-    return None if before is None or after is None else after - before
 
 
 def range_large(nodes: int, epochs: int, device: str = "cpu") -> dict[str, Any]:
