@@ -41,25 +41,16 @@ def own_room(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", PACKAGE_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_downward(path: Path) -> None:
-    rank = ROOMS.index(own_room(path))
-    above = [room for module in imported_modules(path) if (room := room_of(module)) and ROOMS.index(room) > rank]
+def test_imports_go_downward_lower_rooms_do_without_torch_and_nobody_writes_pickles(path: Path) -> None:
+    rank, modules = ROOMS.index(own_room(path)), imported_modules(path)
+    above = [room for module in modules if (room := room_of(module)) and ROOMS.index(room) > rank]
     assert not above, f"{path.name} in {ROOMS[rank]} imports from above: {above}"
-
-
-@pytest.mark.parametrize("path", PACKAGE_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_lower_rooms_do_without_torch(path: Path) -> None:
     if own_room(path) in WITHOUT_TORCH:
         imported = imported_modules(path, at_top=path.parent == CONVERTERS)
         assert not [module for module in imported if module.split(".")[0] == "torch"]
-
-
-@pytest.mark.parametrize("path", PACKAGE_FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_no_pickle_is_written(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    written = {"pickle.dump", "pickle.dumps", "torch.save", "joblib.dump"} & set(calls)
-    assert not written
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not {"pickle.dump", "pickle.dumps", "torch.save", "joblib.dump"} & calls
     assert "allow_pickle=True" not in ast.unparse(tree)
 
 

@@ -11,7 +11,7 @@ twice, and the later result counts. Killing a runner loses the runs in flight an
 import gzip
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -184,27 +184,28 @@ def _divided(values: Mapping[str, Any], names: tuple[str, ...]) -> tuple[dict[st
 def read_packed(path: Path) -> list[Record]:
     try:
         entries = json.loads(gzip.decompress(path.read_bytes()))["entries"]
-        return [record for entry in entries for record in _unpacked(entry)]
+        return [
+            Record(
+                entry["key"] | _divided(run, _OF_RUN)[0],
+                entry["data"],
+                run["result"],
+                entry["made"] | _divided(run, _MADE_OF_RUN)[0],
+            )
+            for entry in entries
+            for run in entry["runs"]
+        ]
     except (OSError, EOFError, ValueError, KeyError, TypeError) as damage:
         raise InputError(f"{path} is not a file of results ({damage!r}). Give a store's folder or {PACKED}.") from None
 
 
-def _unpacked(entry: Mapping[str, Any]) -> Iterator[Record]:
-    for run in entry["runs"]:
-        own, moment = _divided(run, _OF_RUN)[0], _divided(run, _MADE_OF_RUN)[0]
-        yield Record(entry["key"] | own, entry["data"], run["result"], entry["made"] | moment)
-
-
-@cache
-def _machine() -> dict[str, Any]:
-    found = environment()
-    return {name: found[name] for name in ("hiergcn", "commit", "python", "packages", "processor", "cores", "gpu")}
+_environment = cache(environment)
 
 
 def made_here(seconds: float, device: str) -> dict[str, Any]:
     """Return the provenance of a result that is finished now."""
+    known = ("hiergcn", "commit", "python", "packages", "processor", "cores", "gpu")
     return {
-        **_machine(),
+        **{name: _environment()[name] for name in known},
         "device": device,
         "seconds": round(seconds, 3),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

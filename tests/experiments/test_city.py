@@ -37,13 +37,6 @@ def test_sizes() -> None:
     assert city_graph(3000, degree=2.5).n_edges == 3750
 
 
-def test_labels_are_deciles_of_the_eccentricity() -> None:
-    graph = city_graph(600, hops=5, seed=3)
-    found = streets(graph, seed=3)
-    value = [brute_eccentricity(found, node, 5) for node in range(600)]
-    assert np.array_equal(graph.labels, deciles(np.array(value)))  # type: ignore[arg-type]
-
-
 def test_features_are_degree_lengths_and_noise() -> None:
     graph = city_graph(2000)
     features, found = np.asarray(graph.features), streets(graph)

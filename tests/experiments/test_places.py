@@ -81,13 +81,6 @@ def test_pegases_second_labels_are_deciles_of_the_eccentricity_in_hops() -> None
     assert min(value) < max(value)
 
 
-def test_zones_are_regions() -> None:
-    for name in ("pegase", "activsg2000", "activsg10k"):
-        graph = load_dataset(name).graph
-        source, target = graph.adjacency.tocoo().coords
-        assert np.mean(graph.truth[source] == graph.truth[target]) > 0.85
-
-
 @pytest.mark.parametrize(
     ("name", "sizes", "target", "quantiles"),
     [

@@ -94,19 +94,6 @@ def test_contexts_are_learned_once_before_the_classes(
     assert len(calls) == 40
 
 
-@pytest.mark.parametrize("config", [T, I], ids=["t", "i"])
-def test_walks_make_embeddings_of_neighbours_similar(config: PlanetoidTConfig) -> None:
-    """After contexts alone, embeddings of neighbours are more similar than those of other nodes."""
-    model, X, labelled = built(replace(config, label_steps=0, graph_steps=300, context_rate=0.005))
-    model.objective(X, labelled, 1)
-    h = torch.nn.functional.normalize(model.embed(X).detach() - model.embed(X).detach().mean(dim=0))
-    alike = (h @ h.T).numpy()
-    dense = np.zeros((200, 200), dtype=bool)
-    walker = model.walker
-    dense[np.repeat(np.arange(200), np.diff(walker.indptr)), walker.indices] = True
-    assert alike[dense].mean() > alike[~dense].mean() + 0.1
-
-
 def with_a_hub(n: int) -> tuple[Task, np.ndarray]:
     """Return a planted graph with a hub that is joined to half of the nodes, and 10 labels per class."""
     graph = planted_graph(n, classes=3, degree=6, noise=8.0, seed=3)
@@ -143,11 +130,6 @@ def test_settings_of_each_dataset_walk_from_each_node_more_than_once(dataset: st
     config = settings_for("planetoid-t", None, dataset).model
     assert isinstance(config, PlanetoidTConfig)
     assert config.graph_steps * config.graph_batch >= 3 * NODES[dataset]
-
-
-def test_the_inductive_form_saves_nothing_of_the_graph() -> None:
-    model, _ = trained(I)
-    assert all(200 not in value.shape for value in model.state_dict().values())
 
 
 def test_a_step_is_gradient_descent_on_the_summed_cross_entropy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -113,23 +112,6 @@ def test_kill_loses_the_jobs_in_flight_and_nothing_else(tmp_path: Path) -> None:
     assert summary.done == len(jobs) - len(kept)
     assert done(store) == ids_of(jobs)
     assert not list((tmp_path / "store").rglob("*.part"))
-
-
-def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    process = runner(tmp_path, 8, 40)
-    assert process.stdout is not None
-    process.stdout.readline()
-    (worker,) = [pid for pid in children(process.pid) if "resource_tracker" not in _command(pid)]
-    os.kill(worker, signal.SIGKILL)
-    out, _ = process.communicate(timeout=100)
-    finished = int(out.split("done")[1].split()[0])
-    assert 5 <= finished < 8  # the unit in flight, two runs, is lost and is not started again
-    summary = run_jobs(mlp_jobs(8, 40), Store(tmp_path / "store"), engine=HERE)
-    assert summary.done == 8 - finished
-
-
-def _command(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
-"""The pages of the paper and of H-GCN+, and the tables of all their runs. Their texts are in texts.toml."""
+"""The pages of the paper and of H-GCN+, and the table of all their runs. Their texts are in texts.toml."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from hiergcn.research import TEST, metrics_for, result_key, write_text, written_whole
+from hiergcn.research import TEST, metrics_for, result_key, written_whole
 from hiergcn_experiments.page import (
     Page,
     Picture,
@@ -34,13 +32,13 @@ MODELS = ("hgcn-plus", *RIVALS)
 
 
 def write_paper(records: Sequence[Record], folder: Path, scale: Scale = FULL) -> list[Path]:
-    """Write the page of the paper, that of H-GCN+ if there are runs of it, and the tables of all runs."""
+    """Write the page of the paper, that of H-GCN+ if there are runs of it, and the table of all runs."""
     evidence = Evidence(Results(records), scale)
     found = verdicts_on(evidence)
     pages = [write_page(paper_page(evidence, found), folder / "paper")]
     if any(record.key.get("method") == "hgcn-plus" for record in evidence.used(evidence.plus)):
         pages.append(write_page(plus_page(evidence), folder / "plus", "results.md"))
-    write_results(evidence, found, folder)
+    write_results(evidence, folder)
     return pages
 
 
@@ -244,7 +242,7 @@ def _runs(evidence: Evidence, experiments: list[str]) -> list[str]:
     return [*parts, f"`hiergcn reproduce page{option} --store {PACKED}` makes this page again from the stored runs."]
 
 
-# Tables of all runs
+# The table of all runs
 
 _FIGURES = (
     *map(result_key, metrics_for("classes")),
@@ -252,39 +250,17 @@ _FIGURES = (
 )
 
 
-def write_results(evidence: Evidence, verdicts: Sequence[Verdict], folder: Path) -> None:
-    """Write the packed runs, `runs.csv`, `cells.csv` and `verdicts.json`."""
+def write_results(evidence: Evidence, folder: Path) -> None:
+    """Write the packed runs, and `runs.csv` with a row for each."""
     write_packed(evidence.used(evidence.experiments), folder / PACKED)
-    runs: list[dict[str, Any]] = []
-    means: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for cell in (cell for by_key in evidence.cells.values() for cell in by_key.values()):
-        one, found = cell.cell, cell.to_paper
+        one = cell.cell
         named = {"experiment": one.experiment, "arm": one.variant, "dataset": one.dataset, "column": one.condition}
         for (split, seed), record in zip(one.runs, cell.records, strict=True):
             if record is not None:
                 figures = {name: record.result.get(name) for name in _FIGURES}
                 made = {name: record.made.get(name) for name in ("seconds", "device", "commit")}
-                runs.append({**named, "split": split.name, "seed": seed, **figures, **made, "id": record.id})
-        means.append(
-            {
-                **named,
-                "runs": len(cell.records),
-                "missing": cell.missing,
-                "failed": cell.failed,
-                "mean": cell.accuracy.mean,
-                "std": cell.accuracy.std,
-                "std_of_draws": cell.std_of_draws,
-                "std_of_seeds": cell.std_of_seeds,
-                "validation": cell.summary("validation_accuracy").mean,
-                "paper": cell.printed and cell.printed.mean,
-                "difference": found and found.difference,
-                "p": found and found.p,
-                "seconds": cell.seconds,
-            }
-        )
-    for name, rows in (("runs.csv", runs), ("cells.csv", means)):
-        with written_whole(folder / name) as part:
-            if rows:
-                pd.DataFrame(rows, dtype=object).to_csv(part, index=False, lineterminator="\n")
-    judged = [{"place": one.claim.place, "quote": one.claim.quote, **asdict(one.finding)} for one in verdicts]
-    write_text(folder / "verdicts.json", json.dumps(judged, indent=1, ensure_ascii=False) + "\n")
+                rows.append({**named, "split": split.name, "seed": seed, **figures, **made, "id": record.id})
+    with written_whole(folder / "runs.csv") as part:
+        pd.DataFrame(rows, dtype=object).to_csv(part, index=False, lineterminator="\n")

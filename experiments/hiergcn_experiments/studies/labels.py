@@ -5,9 +5,11 @@ other graphs had no part in it. The judges of labels were chosen on draws from 1
 here. The draws here are 0 to 19.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -222,24 +224,25 @@ def labels_auto(
     def answer(nodes: Nodes) -> Probabilities:
         if nodes.tobytes() not in first:
             graph = hidden.labelled(nodes)
-            result = _chosen(graph, _divided(graph, draw), draw, time_limit, device)
-            first[nodes.tobytes()] = result.confidence
+            first[nodes.tobytes()] = _chosen(graph, _divided(graph, draw), draw, time_limit, device).confidence
         return first[nodes.tobytes()]
 
-    found: dict[str, Any] = {}
+    found: dict[str, dict[str, float]] = {name: {} for name in AUTO_STRATEGIES}
     failures: list[str] = []
-    for name in AUTO_STRATEGIES:
-        found[name] = {}
-        for size in per_class:
-            nodes = STRATEGIES[name](hidden, size * hidden.n_classes, draw)
-            try:
-                found[name][str(size)] = hidden.accuracy(answer(nodes), nodes)
-            except (HierGCNError, MemoryError, RuntimeError) as error:
-                failures.append(f"{name} {size}: {error!s:.200}")
-    try:
+
+    @contextmanager
+    def noting(what: str) -> Iterator[None]:
+        try:
+            yield
+        except (HierGCNError, MemoryError, RuntimeError) as error:
+            failures.append(f"{what}: {error!s:.200}")
+
+    for name, size in product(AUTO_STRATEGIES, per_class):
+        nodes = STRATEGIES[name](hidden, size * hidden.n_classes, draw)
+        with noting(f"{name} {size}"):
+            found[name][str(size)] = hidden.accuracy(answer(nodes), nodes)
+    with noting("rounds"):
         found["rounds"] = hidden.rounds(draw, answer, PER_CLASS[-1]) if PER_CLASS[-1] in per_class else {}
-    except (HierGCNError, MemoryError, RuntimeError) as error:
-        failures.append(f"rounds: {error!s:.200}")
     return {"accuracy": found, "failures": failures}
 
 
@@ -257,8 +260,7 @@ def labels_coverage(
         found = fit_temperature(rough[validation], hidden.truth[validation]).scale(rough)
     else:
         training = Split(drawn.train, validation, drawn.test)
-        result = _chosen(graph, training, split, time_limit, device)
-        found = result.confidence
+        found = _chosen(graph, training, split, time_limit, device).confidence
     rows = []
     for count in CALIBRATING:
         part = Split(drawn.train, validation, drawn.test, calibration[:count])
