@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
 
-import numpy as np
-
 from hiergcn.research import PairedDifference, Scores, Summary, paired_difference
 from hiergcn_experiments.experiment import Cell, Job
 from hiergcn_experiments.store import Record, identity
@@ -64,35 +62,30 @@ class CellResult:
         return Summary(tuple(record.result.get(name) for record in self.found))
 
     @cached_property
-    def by_split(self) -> dict[int, list[float]]:
-        found = defaultdict(list)
+    def by_split(self) -> dict[int, Summary]:
+        """Test accuracy over the seeds of each split that has any."""
+        found: dict[int, list[float]] = defaultdict(list)
         for (split, _), accuracy in self.scores.items():
             if accuracy is not None:
                 found[split].append(accuracy)
-        return found
-
-    @property
-    def split_means(self) -> dict[tuple[int, int], float]:
-        return {(split, 0): float(np.mean(values)) for split, values in self.by_split.items()}
+        return {split: Summary(tuple(values)) for split, values in found.items()}
 
     @property
     def independent(self) -> Scores:
         """Values that do not depend on each other: the scores if there is one split, otherwise the splits' means."""
-        return self.scores if self.splits == 1 else dict(self.split_means)
+        return self.scores if self.splits == 1 else {(split, 0): one.mean for split, one in self.by_split.items()}
 
     @property
     def std_of_draws(self) -> float | None:
         """Standard deviation of the splits' means; the seeds' share in it is std_of_seeds / sqrt(seeds)."""
-        return Summary(tuple(self.split_means.values())).std
+        return Summary(tuple(one.mean for one in self.by_split.values())).std
 
     @property
     def std_of_seeds(self) -> float | None:
         """Standard deviation over the seeds of one split, pooled over splits."""
-        groups = [values for values in self.by_split.values() if len(values) > 1]
-        if not groups:
-            return None
-        squares = sum(float(np.var(values, ddof=1)) * (len(values) - 1) for values in groups)
-        return math.sqrt(squares / sum(len(values) - 1 for values in groups))
+        groups = [one.values for one in self.by_split.values() if len(one.values) > 1]
+        squares = sum(float(values.var(ddof=1)) * (len(values) - 1) for values in groups)
+        return math.sqrt(squares / sum(len(values) - 1 for values in groups)) if groups else None
 
     @property
     def depth(self) -> int | None:

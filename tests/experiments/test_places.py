@@ -1,6 +1,5 @@
-"""The embedded street network and power grids: their facts, their labels computed anew, and the script's parts."""
+"""The embedded street network, power grids and counties: their facts, and labels computed anew."""
 
-import struct
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import build_places
 from hiergcn.datasets import list_datasets, load_dataset
 
 EMBEDDED = ("helsinki", "pegase", "activsg2000", "activsg10k", "us-counties")
@@ -71,16 +69,6 @@ def test_helsinkis_labels_are_deciles_of_the_eccentricity_within_16_hops() -> No
     assert (np.diff(labels[order]) >= 0).all()
 
 
-def test_pegases_second_labels_are_deciles_of_the_eccentricity_in_hops() -> None:
-    graph = load_dataset("pegase-eccentricity").graph
-    hops = nx.Graph(np.transpose(graph.adjacency.tocoo().coords).tolist())
-    nodes = np.random.default_rng(6).choice(graph.n_nodes, 40, replace=False).tolist()
-    value = [max(nx.single_source_shortest_path_length(hops, node).values()) for node in nodes]
-    order = np.lexsort((value, graph.truth[nodes]))
-    assert (np.diff(np.array(value)[order]) >= 0).all()
-    assert min(value) < max(value)
-
-
 @pytest.mark.parametrize(
     ("name", "sizes", "target", "quantiles"),
     [
@@ -132,54 +120,3 @@ def test_files_are_small_and_credited() -> None:
         licence = {"helsinki": "ODbL 1.0", "us-counties": "public domain"}.get(name, "CC BY 4.0")
         assert credit[name].endswith(licence)
     assert "OpenStreetMap contributors" in notice
-
-
-CASE = """
-mpc.bus = [  % id type Pd Qd Gs Bs area Vm Va kV zone
-	70	1	5.5	1	0	0	1	1	0	110	4	1.1	0.9;
-	20	1	0	0	0	0	1	1	0	220	4	1.1	0.9;
-	% a comment
-	31	2	-2	0	0	0	2	1	0	110	9	1.1	0.9;
-	99	2	7	0	0	0	2	1	0	110	9	1.1	0.9;
-];
-mpc.gen = [  % bus Pg Qg Qmax Qmin Vg base status
-	31	2.5	0	0	0	1	100	1;
-	31	1	0	0	0	1	100	1;
-	70	9	0	0	0	1	100	0;
-	99	4	0	0	0	1	100	1;
-];
-mpc.branch = [
-	70	20	0.1	0.2;
-	20	70	0.1	0.2;
-	20	31	0.1	0.2;
-	31	31	0.1	0.2;
-];
-"""
-
-
-def test_the_script_reads_a_case() -> None:
-    arrays = build_places.grid_arrays(CASE, "zone", with_eccentricity=True)
-    assert arrays["ids"].tolist() == [70, 20, 31]  # bus 99 has no line
-    assert list(zip(arrays["edge_source"].tolist(), arrays["edge_target"].tolist(), strict=True)) == [(0, 1), (1, 2)]
-    assert arrays["features"].tolist() == [[1, 5.5, 1, 110], [2, 0, 0, 220], [1, -2, 0, 110]]
-    assert arrays["zone"].tolist() == [0, 0, 1]
-    assert arrays["zone_names"].tolist() == ["4", "9"]
-    assert arrays["eccentricity"].tolist() == [3, 0, 6]  # the middle of the path first
-    voltages = build_places.grid_arrays(CASE, "zone", with_voltages=True)
-    assert voltages["generation"].tolist() == [0, 0, 3.5]  # the generator at bus 70 is off
-    assert voltages["generators"].tolist() == [0, 0, 2]
-    assert voltages["magnitude"].tolist() == [1, 1, 1]
-
-
-def test_the_script_reads_shapes_and_joins_those_that_touch() -> None:
-    def polygon(*points: tuple[float, float]) -> bytes:
-        flat = [value for point in points for value in point]
-        return struct.pack(f"<BIII{len(flat)}d", 1, 3, 1, len(points), *flat)
-
-    one = polygon((0, 0), (2, 0), (2, 1), (0, 1), (0, 0))
-    other = struct.pack("<BII", 1, 6, 1) + polygon((2, 1), (3, 1), (3, 2), (2, 1))
-    apart = polygon((9, 9), (9.5, 9), (9, 9.5), (9, 9))
-    shapes = [build_places.rings(shape) for shape in (one, other, apart)]
-    assert [len(found[0]) for found in shapes] == [5, 4, 4]
-    assert build_places.ring_area(shapes[0]) == pytest.approx(2.0, rel=1e-3)
-    assert [ends.tolist() for ends in build_places.touching(shapes)] == [[0], [1]]

@@ -97,7 +97,7 @@ def table3(evidence: Evidence, end: str, caption: str) -> Table:
         if cell and cell.std_of_draws is not None:
             parts.append(f"{len(cell.by_split)} draws ± {points(cell.std_of_draws, False)}")
             if cell.std_of_seeds is not None:
-                seeds = max(len(values) for values in cell.by_split.values())
+                seeds = max(len(one.per_seed) for one in cell.by_split.values())
                 parts.append(f"{seeds} seeds ± {points(cell.std_of_seeds, False)}")
         return accuracy_text(cell, strong, parts)
 

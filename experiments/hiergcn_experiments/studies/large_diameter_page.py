@@ -1,7 +1,7 @@
 """The page of graphs of large diameter: choices on validation, leads, verdicts, tables, figures."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from hiergcn.research import Axis, Entry, Figure, PairedDifference, Panel, axes, method_colour, method_title, palette
@@ -51,6 +51,11 @@ class RangeResults:
             result = results.cell(cell)
             if result.done > (self.cells[cell.key].done if cell.key in self.cells else 0):
                 self.cells[cell.key] = result
+        # The variants that the presets were chosen to be, by validation on random splits or apart from training nodes;
+        # and the one with hop columns that the same rule chooses.
+        self.long_range = self.winner(study.GAPS, RANDOM)
+        self.elsewhere = self.winner(study.ELSEWHERE_FEATURES, study.APART)
+        self.elsewhere_hops = self.winner(study.ELSEWHERE_HOPS, study.APART)
 
     def places(self, kinds: Iterable[str] = KINDS) -> dict[str, Place]:
         """Return every graph and kind of split by the title of its column."""
@@ -76,21 +81,6 @@ class RangeResults:
         means = {name: mean(values) for name, values in found.items() if None not in values}  # type: ignore[arg-type]
         return max(means, key=lambda name: means[name], default=variants[0].name)
 
-    @cached_property
-    def long_range(self) -> str:
-        """The variant that the preset `long-range` was chosen to be, by validation on random splits."""
-        return self.winner(study.GAPS, RANDOM)
-
-    @cached_property
-    def elsewhere(self) -> str:
-        """The variant that the preset `elsewhere` was chosen to be, by validation nodes apart from training nodes."""
-        return self.winner(study.ELSEWHERE_FEATURES, study.APART)
-
-    @cached_property
-    def elsewhere_hops(self) -> str:
-        """The variant with hop columns that the same rule chooses."""
-        return self.winner(study.ELSEWHERE_HOPS, study.APART)
-
     def best(self, variants: Iterable[Variant], dataset: str, kind: str) -> str | None:
         """Return the variant of the highest mean test accuracy, known only afterwards."""
         known = {one.name: value for one in variants if (value := self.mean(one.name, dataset, kind)) is not None}
@@ -107,7 +97,7 @@ class RangeResults:
 
     @property
     def influence(self) -> dict[tuple[str, str], list[float]]:
-        """The share of the influence from beyond k hops, for each k, by (dataset, variant)."""
+        """Influence by hops of (dataset, variant)."""
         found = ((one.key["arguments"], one.result["influence"]) for one in self.measured(study.INFLUENCE))
         return {(about["dataset"], about["arm"]): influence for about, influence in found}
 
@@ -493,22 +483,19 @@ def time_figure(results: RangeResults) -> Figure:
     """Draw accuracy on random splits over the seconds of one training, of the networks without columns of labels."""
     panels = []
     for dataset in results.datasets:
-        cells = {
-            method: [cell for cell in known.values() if cell.seconds]
+        found = {
+            method: [(cell, cell.seconds or 0.0, 100 * (cell.accuracy.mean or 0.0)) for cell in known.values()]
             for method, known in _by_layers(results, dataset, RANDOM).items()
         }
-        found = {
-            method: [(cell.seconds or 0.0, 100 * (cell.accuracy.mean or 0.0)) for cell in known]
-            for method, known in cells.items()
-        }
+        found = {method: [point for point in known if point[1]] for method, known in found.items()}
         every = [point for known in found.values() for point in known]
         if not every:
             continue
-        x = axes.powers([seconds for seconds, _ in every], "seconds per network")
-        y = axes.span([accuracy for _, accuracy in every], "test accuracy, %")
+        x = axes.powers([seconds for _, seconds, _ in every], "seconds per network")
+        y = axes.span([accuracy for _, _, accuracy in every], "test accuracy, %")
         panel = Panel(x, y, title=dataset_title(dataset), height=210)
-        for method, known in cells.items():
-            for cell, (seconds, accuracy) in zip(known, found[method], strict=True):
+        for method, known in found.items():
+            for cell, seconds, accuracy in known:
                 tip = f"{variant_title(cell.cell.variant)}: {accuracy:.1f} %, {seconds:.2g} s"
                 panel.dots([seconds], [accuracy], method_colour(method), size=4.5, tips=[tip])
         panels.append(panel)
