@@ -55,6 +55,9 @@ def test_from_files_to_predictions(command: Command, numbers: Path) -> None:
 
 
 def test_a_named_method_and_its_floors(command: Command, numbers: Path) -> None:
+    checked = command("check", *FILES, "--no-estimate").out
+    for words in ("target: a number to predict", "Target price", "values: their correlation", "A fit would work"):
+        assert words in checked
     outcome = command("fit", *FILES, "--model", "gcn", "--set", "epochs=5", "--seeds", 1, "--out", "run")
     assert outcome.code == 0, outcome.err
     assert "Other methods on the same split" in outcome.out
@@ -62,13 +65,6 @@ def test_a_named_method_and_its_floors(command: Command, numbers: Path) -> None:
     refused = command("fit", *FILES, "--model", "deepwalk", "--out", "other")
     assert refused.code == 2
     assert "deepwalk predicts classes only; for numbers choose one of" in refused.err
-
-
-def test_check_shows_the_target(command: Command, numbers: Path) -> None:
-    outcome = command("check", *FILES, "--no-estimate")
-    assert outcome.code == 0, outcome.err
-    for words in ("target: a number to predict", "Target price", "values: their correlation", "A fit would work"):
-        assert words in outcome.out
 
 
 def test_further_values_and_what_takes_classes_only(command: Command, numbers: Path) -> None:

@@ -43,11 +43,8 @@ class Limits(NamedTuple):
 
 def at_least(low: int) -> Limits:
     """Return the limits of whole numbers of at least `low`."""
-
-    def allow(value: Any) -> bool:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= low
-
-    return Limits(allow, f"a whole number of at least {low}")
+    words = f"a whole number of at least {low}"
+    return Limits(lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= low, words)
 
 
 Whole = Annotated[int, at_least(0)]
