@@ -91,14 +91,6 @@ def test_classes_with_few_labels_are_not_judged(graph: Graph) -> None:
     assert 3 not in found.given
 
 
-def test_wide_features_become_principal_components(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert graph.features is not None
-    monkeypatch.setattr(doubtful, "_COLUMNS", 4)
-    rows = averaged(graph.adjacency, graph.features)
-    assert rows.shape == (600, 4)
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-5)
-
-
 def test_folds_in_turn_give_the_same(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes, labels, _ = flipped(graph, 0)
     together = doubtful.judged_by_edges(graph.adjacency, nodes, labels, CLASSES, stratified_folds(labels))

@@ -96,10 +96,3 @@ def test_groups_are_as_coarse_as_the_limit_allows() -> None:
         assert size.max() <= max(limit, 1)
         assert size.sum() == 32
     assert len(set(split_groups(hierarchy, 0, np.ones(32), 0.5))) == 32
-
-
-def test_the_same_seed_gives_the_same_nodes() -> None:
-    hierarchy = coarsen(cliques(5, 6), DEPTH)
-    one, again, other = (spread_sample(hierarchy, np.ones(30), 7, seed=seed).nodes for seed in (1, 1, 2))
-    np.testing.assert_array_equal(one, again)
-    assert not np.array_equal(one, other)

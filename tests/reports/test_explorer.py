@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.graph.coordinates import Coordinates
@@ -93,17 +92,6 @@ def test_large_graphs_keep_fewer_edges_and_classes(run: Run, monkeypatch: pytest
     assert "x0" not in unpacked(data)  # the script places the nodes of a large graph
     assert "predictionX" not in unpacked(data)
     assert unpacked(data)["probability0"].dtype == np.uint8
-
-
-def test_more_levels_give_a_larger_receptive_field(run: Run) -> None:
-    assert run.hierarchy is not None
-    reached = receptive_field_sizes(run.hierarchy)
-    assert reached.shape[0] == 3
-    some = np.linspace(0, 299, reached.shape[1]).astype(int)
-    neighbours = np.diff(run.hierarchy.levels[0].adjacency.indptr)[some]
-    np.testing.assert_array_equal(reached[0], neighbours + 1)  # one convolution: the node and its neighbours
-    assert (np.diff(reached, axis=0) >= 0).all()
-    assert reached.max() <= 300
 
 
 def test_the_scripts_need_no_library_and_are_small() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 NODES, CLASSES = 400, 25
+SIDES = (("x", "width"), ("y", "height"))
 ANY = "document.readyState === 'complete'"
 EXPLORER = "window.hiergcn !== undefined"
 
@@ -200,6 +201,10 @@ def test_every_page_fits_every_screen(open_page: Callable[[str], Opened], name: 
 def test_many_classes_are_grouped_and_can_be_searched(open_page: Callable[[str], Opened]) -> None:
     opened = open_page("many")
     page = opened.page
+    text = page.text_content("#classes") or ""
+    for words in ("classes with the lowest F1, of 25.", "All 25 classes, the largest first", "Most frequent mistakes"):
+        assert words in text
+    assert page.locator(".matrix").count() == 0
     groups = page.locator("#explorer-class optgroup")
     assert [groups.nth(k).get_attribute("label") for k in range(2)] == ["in colour", "rarer classes"]
     assert groups.nth(0).locator("option").count() == 10  # the most frequent
@@ -324,9 +329,8 @@ def test_a_tiny_graph_is_whole_and_has_no_headline(open_page: Callable[[str], Op
         opened.page.set_viewport_size({"width": width, "height": height})
         stage = opened.page.locator("#explorer-graph").bounding_box()
         assert stage is not None
-        opened.until(f"window.hiergcn.items().every(item => item.x + item.r <= {stage['width']} && item.x >= item.r)")
-        for item in opened.items:
-            assert item["r"] <= item["y"] <= stage["height"] - item["r"]
+        inside = (f"item.{axis} >= item.r && item.{axis} + item.r <= {stage[size]}" for axis, size in SIDES)
+        opened.until(f"window.hiergcn.items().every(item => {' && '.join(inside)})")
     assert opened.page.locator("#confidence figure").count() == 0  # nothing can be seen in two nodes
 
 

@@ -153,8 +153,6 @@ def test_figures_have_text_alternatives_and_links_lead_somewhere(run: Path) -> N
 
 
 def test_class_scores_match_the_predictions(run: Path) -> None:
-    import pandas as pd
-
     table = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
     test = table[table["split"] == "test"]
     text = page_of(run).text
@@ -267,27 +265,6 @@ def test_without_a_hierarchy_the_page_has_no_explorer(run: Path) -> None:
     assert not [attributes for _, attributes in page.elements if "data-show" in attributes]
     assert len(page.scripts) == 1
     assert "Confidence" in page.text
-
-
-def test_many_classes_are_folded_and_mistakes_listed(run: Path) -> None:
-    names = [f"class {k}" for k in range(60)]
-    scores = change(run)["per_class"]
-    rows = [scores["classes"][0] | {"name": name, "support": 10 + k, "f1": k / 60} for k, name in enumerate(names)]
-    change(run, per_class=scores | {"classes": rows})
-    config = json.loads((run / "config.json").read_text(encoding="utf-8")) | {"class_names": names}
-    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    table = pd.read_csv(run / "predictions.csv", dtype=str, keep_default_na=False)
-    for column in ("label", "predicted"):
-        table[column] = table[column].map(dict(zip(HOSTILE, names, strict=False)))
-    table.to_csv(run / "predictions.csv", index=False)
-    wide = np.zeros((len(table), 60), np.float32)
-    wide[:, :4] = np.load(run / "probabilities.npy")
-    np.save(run / "probabilities.npy", wide)
-    page = page_of(run)
-    assert "The 15 classes with the lowest F1, of 60." in page.text
-    assert "All 60 classes, the largest first" in page.text
-    assert "Most frequent mistakes" in page.text
-    assert "matrix" not in [attributes.get("class") for _, attributes in page.elements]
 
 
 @pytest.mark.parametrize("loss", ["sum", "mean"])

@@ -35,6 +35,12 @@ from hiergcn.model.baselines.base import LabelModel
 from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import SparseMatrix
 
+MEMBERS = 20
+"""Most members of a hyper-node that are listed."""
+SUGGESTIONS = 3
+"""Most ids that are suggested for an unknown one."""
+MOST_COMPARED = 20_000
+"""Most ids that are compared letter by letter with an unknown one; tens of thousands take a second."""
 FEWEST_STEPS, MOST_STEPS = 32, 512
 CLOSE = 0.01
 """Relative error of the sum above which the number of steps is doubled."""
@@ -125,14 +131,6 @@ def attribute_labels(model: LabelModel, node: int, class_: int, n_classes: int) 
     return Attribution(labelled.cpu().numpy(), classes, share, (len(model.known), n_classes), float(share.sum()), 0.0)
 
 
-MEMBERS = 20
-"""Most members of a hyper-node that are listed."""
-SUGGESTIONS = 3
-"""Most ids that are suggested for an unknown one."""
-MOST_COMPARED = 20_000
-"""Most ids that are compared letter by letter with an unknown one; tens of thousands take a second."""
-
-
 @dataclass(frozen=True)
 class NodeShare:
     """Contribution of a node's features, or of its label, to the score."""
@@ -211,19 +209,19 @@ class Explanation:
     coverage: float | None = None
 
     def __repr__(self) -> str:
-        nodes = ", ".join(f"{one.id} {one.share:+.2f}" for one in self.nodes[:3])
+        nodes = ", ".join(f"{node.id} {node.share:+.2f}" for node in self.nodes[:3])
         return f"Explanation({self.id!r} is {self.predicted!r}, by {self.method}; nodes: {nodes}, ...)"
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the prediction, and the contributions of nodes and features."""
-        probability = (
-            {} if self.probability is None else {f"probability of {self.explained}": f"{self.probability:.3f}"}
-        )
-        nodes = [(one.id, one.hops, f"{one.share:+.3g}") for one in self.nodes]
-        features = [(one.name, f"{one.share:+.3g}") for one in self.features]
+        facts = {"explained": self.explained, "by": self.method}
+        if self.probability is not None:
+            facts[f"probability of {self.explained}"] = f"{self.probability:.3f}"
+        nodes = [(node.id, node.hops, f"{node.share:+.3g}") for node in self.nodes]
+        features = [(feature.name, f"{feature.share:+.3g}") for feature in self.features]
         return card(
             f"{self.id}: {self.predicted}",
-            {"explained": self.explained, "by": self.method} | probability,
+            facts,
             table(("node", "edges away", "contribution"), nodes),
             table(("label" if self.by_labels else "feature", "contribution"), features),
         )
@@ -295,13 +293,11 @@ def _node_number(ids: NDArray[Any], wanted: str) -> int:
     positions = np.flatnonzero(ids == wanted)
     if positions.size:
         return int(positions[0])
-    plain, every = wanted.casefold(), ids.tolist()
-    near = [id_ for id_ in every if id_.casefold() == plain]
-    near = near or [id_ for id_ in every if id_.casefold().startswith(plain)]
+    every = ids.tolist()
+    near = sorted((id_ for id_ in every if id_.casefold().startswith(wanted.casefold())), key=len)
     near = near or get_close_matches(wanted, every[:MOST_COMPARED], n=SUGGESTIONS)
-    remedy = f"give an id such as {every[0]!r:.60}."
-    if near:
-        remedy = f"did you mean {' or '.join(f'{id_!r:.60}' for id_ in near[:SUGGESTIONS])}?"
+    names = " or ".join(f"{id_!r:.60}" for id_ in near[:SUGGESTIONS])
+    remedy = f"did you mean {names}?" if near else f"give an id such as {every[0]!r:.60}."
     raise InputError(f"There is no node {wanted!r:.80}; {remedy}")
 
 

@@ -15,7 +15,6 @@ mean of their probabilities, which is not a sum over nodes.
 """
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -75,7 +74,12 @@ def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) ->
     """Return the votes for the predicted class of each node; None for other networks than those described above."""
     known: Any = model.eval()
     if _is_a(model, "ensemble", "Ensemble"):
-        return _mean([votes(member, features, predicted) for member in known.each])
+        each = list(filter(None, (votes(member, features, predicted) for member in known.each)))
+        if not each:  # they all have votes, or none has
+            return None
+        shares = sum((part.shares for part in each[1:]), start=each[0].shares) / len(each)
+        by_hyper_nodes = np.mean([part.by_hyper_nodes for part in each], axis=0)
+        return Votes(sp.csr_array(shares), by_hyper_nodes, each[0].hyper_nodes_vote)
     if _is_a(model, "hgcn", "HGCN") and known.hierarchy.depth and known.output.w is None:
         return _of_hgcn(known, features, predicted)
     if _is_a(model, "hgcn_plus", "HGCNPlus") and not known.config.batch_norm:
@@ -84,19 +88,9 @@ def votes(model: NodeModel, features: Features, predicted: NDArray[np.int64]) ->
 
 
 def _is_a(model: NodeModel, module: str, name: str) -> bool:
-    """Return whether the model is of this class of `hiergcn.model`; a module that is not loaded has made no model."""
+    """Return whether the model is of a class of `hiergcn.model`; a module that is not loaded has made no model."""
     home = sys.modules.get(f"hiergcn.model.{module}")
     return home is not None and isinstance(model, getattr(home, name))
-
-
-def _mean(each: Sequence[Votes | None]) -> Votes | None:
-    """Return the mean votes of networks of one method; they all have votes or none has."""
-    found = [one for one in each if one is not None]
-    if not found:
-        return None
-    shares = sum((one.shares for one in found[1:]), start=found[0].shares) / len(found)
-    by_hyper_nodes = np.mean([one.by_hyper_nodes for one in found], axis=0)
-    return Votes(sp.csr_array(shares), by_hyper_nodes, found[0].hyper_nodes_vote)
 
 
 def _of_hgcn(model: "HGCN", features: Features, predicted: NDArray[np.int64]) -> Votes:

@@ -95,8 +95,6 @@ def _accuracy(metrics: Mapping[str, Any], board: Board) -> tuple[str, str]:
     if metrics["claim"] is not None:  # the paper reports means over seeds
         done = sum(score is not None for score in accuracy["per_seed"])
         over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-        if done > 1 and len(set(accuracy["per_seed"])) == 1:  # some methods draw nothing
-            over = f"the same with all {done} seeds"
         return mean, f"{kind} accuracy on {board.nodes:,} nodes, {over}."
     low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
     figure, within = f"{100 * delivered:.1f} %", f"95 % interval {low} to {high} %"

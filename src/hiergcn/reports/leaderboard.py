@@ -135,16 +135,12 @@ TIME = Column("time", lambda row: "" if row.seconds is None else duration(row.se
 class Leaderboard(tuple[Row, ...]):
     """Candidates, best on validation first; a notebook shows them as a table."""
 
-    @property
-    def done(self) -> list[Row]:
-        return [row for row in self if row.validation is not None]
-
     def __repr__(self) -> str:
-        done = [f"{row.name} {score_text(row.validation)}" for row in self.done]
+        done = [f"{row.name} {score_text(row.validation)}" for row in self if row.validation]
         return f"Leaderboard({', '.join(done)}; {len(self) - len(done)} gave no result)"
 
     def _repr_html_(self) -> str:
-        rows, more = self.done, len(self) - len(self.done)
+        rows = [row for row in self if row.validation]
         columns = [Column("candidate", lambda row: row.title)]
         columns.append(Column("validation", lambda row: score_text(row.validation)))
         if any(row.test for row in rows):
@@ -152,6 +148,7 @@ class Leaderboard(tuple[Row, ...]):
         columns += [WEIGHT, SEEDS, TIME]
         shares = [(row.test or row.validation or PartReport()).main.mean for row in rows]
         texts = [[column.cell(row) for column in columns] for row in rows]
+        more = len(self) - len(rows)
         left_out = sentence(f"{more} more gave no result.") if more else ""
         return table([column.title for column in columns], texts, shares) + left_out
 
@@ -215,11 +212,8 @@ class Board:
 
     @property
     def further_title(self) -> str:
-        if self.metric == "accuracy" and not self.automatic:
-            return "Validation, seeds and time"
-        more = f"; {len(self.left_out)} more without a result" if self.left_out else ""
-        what = f"All {len(self.rows) - 1} candidates" if self.metric == "accuracy" else "Errors and validation"
-        return what + more
+        what = f"{len(self.rows) - 1} candidates" if self.automatic else f"{len(self.rows)} methods"
+        return f"All {what}" + (f"; {len(self.left_out)} more without a result" if self.left_out else "")
 
     @property
     def screen_columns(self) -> list[Column]:
