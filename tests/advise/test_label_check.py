@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
-from hiergcn.advise.doubtful import COLUMNS, Doubts, caution, without_doubtful
+from hiergcn.advise.doubtful import Doubts, caution, without_doubtful
 from hiergcn.graph import Split
 from hiergcn.run.fit import fit
 from hiergcn.run.run import DOUBTFUL, Run
@@ -38,7 +38,6 @@ def used(split: Split) -> set[int]:
 def test_wrong_labels_are_found_and_dropped_on_request(graph: Graph, result: Run) -> None:
     table = result.doubtful
     assert table is not None
-    assert list(table.columns[: len(COLUMNS)]) == list(COLUMNS)
     tested = set(result.split.test.tolist())
     known = [node for node in WRONG if node not in tested]
     assert len(known) >= 3

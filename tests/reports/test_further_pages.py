@@ -202,7 +202,7 @@ def test_many_classes_are_grouped_and_can_be_searched(open_page: Callable[[str],
     opened = open_page("many")
     page = opened.page
     text = page.text_content("#classes") or ""
-    for words in ("classes with the lowest F1, of 25.", "All 25 classes, the largest first", "Most frequent mistakes"):
+    for words in ("All 25 classes, the largest first", "Most frequent mistakes"):
         assert words in text
     assert page.locator(".matrix").count() == 0
     groups = page.locator("#explorer-class optgroup")

@@ -42,7 +42,6 @@ _PENALTY, _DESCENT_STEPS = 0.5, 60  # of the regression
 _SHARPNESS = 5.0  # of the similarity to the class means
 FEWEST_LABELS = 10
 """With fewer labels none is judged."""
-COLUMNS = ("id", "label", "probability", "likely", "likely_probability", "neighbours", "hyper_node", "split", "dropped")
 
 _MANY = 4  # a label in so many, beyond which the judges are doubted
 _FEWEST_MEMBERS = 5  # of the hyper-node that is asked, beside the node itself
@@ -119,32 +118,30 @@ def doubtful_labels(
     A judged node that is neither in train nor in validation was dropped. Votes are those for the given classes.
     """
     against = np.flatnonzero(doubts.likely != doubts.given)
-    nodes, given, likely = doubts.nodes[against], doubts.given[against], doubts.likely[against]
-    names = np.array(graph.class_names, dtype=object)
-    part = np.full(graph.n_nodes, "", dtype=object)
-    for name in ("train", "validation"):
-        part[getattr(split, name)] = name
-    said, used = predicted.astype(np.int64), np.concatenate([split.train, split.validation])
-    said[used] = graph.truth[used]  # the given class of training and validation nodes, the predicted one of others
+    nodes, likely = doubts.nodes[against], doubts.likely[against]
+    names, part = np.array(graph.class_names, dtype=object), np.full(graph.n_nodes, "", dtype=object)
+    classes = predicted.astype(
+        np.int64
+    )  # the given class of training and validation nodes, the predicted one of others
+    for name, members in (("train", split.train), ("validation", split.validation)):
+        part[members], classes[members] = name, graph.truth[members]
     A, groups = graph.adjacency, _hyper_node_members(hierarchy, nodes)
-    around = [A.indices[A.indptr[node] : A.indptr[node + 1]] for node in nodes]
-    values: list[Any] = [
-        graph.ids[nodes],
-        names[given],
-        doubts.of_given[against],
-        names[likely],
-        doubts.probabilities[against, likely],
-        [_counted(said, names, beside[beside != node]) for node, beside in zip(nodes, around, strict=True)],
-        [_counted(said, names, members[members != node]) for node, members in zip(nodes, groups, strict=True)],
-        part[nodes],
-        part[nodes] == "",
-    ]
-    table = pd.DataFrame(dict(zip(COLUMNS, values, strict=True)))
-    if votes is None:
-        return table
-    own = votes.shares.diagonal()
-    around = np.asarray(votes.shares.sum(axis=1)).ravel() - own
-    return table.assign(neighbour_votes=around[nodes], hyper_node_votes=votes.by_hyper_nodes[nodes])
+    neighbours = [A.indices[A.indptr[node] : A.indptr[node + 1]] for node in nodes]
+    columns: dict[str, Any] = {
+        "id": graph.ids[nodes],
+        "label": names[doubts.given[against]],
+        "probability": doubts.of_given[against],
+        "likely": names[likely],
+        "likely_probability": doubts.probabilities[against, likely],
+        "neighbours": [_counted(classes[n[n != node]], names) for node, n in zip(nodes, neighbours, strict=True)],
+        "hyper_node": [_counted(classes[n[n != node]], names) for node, n in zip(nodes, groups, strict=True)],
+        "split": part[nodes],
+        "dropped": part[nodes] == "",
+    }
+    if votes is not None:
+        by_neighbours = np.asarray(votes.shares.sum(axis=1)).ravel() - votes.shares.diagonal()
+        columns |= {"neighbour_votes": by_neighbours[nodes], "hyper_node_votes": votes.by_hyper_nodes[nodes]}
+    return pd.DataFrame(columns)
 
 
 def caution(doubtful: int, labels: int) -> str:
@@ -157,24 +154,20 @@ def caution(doubtful: int, labels: int) -> str:
 def _hyper_node_members(hierarchy: Hierarchy | None, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return the members of the smallest hyper-node of each node that has a few others; none without a hierarchy."""
     members: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(nodes)
-    for level in range(1, 1 + hierarchy.depth) if hierarchy is not None else ():
-        assert hierarchy is not None
-        waiting = [k for k in range(len(nodes)) if len(members[k]) <= _FEWEST_MEMBERS]
-        group = hierarchy.hyper_nodes(level)
+    for group in () if hierarchy is None else map(hierarchy.hyper_nodes, range(1, 1 + hierarchy.depth)):
         order = np.argsort(group, kind="stable")
         start = np.searchsorted(group[order], np.arange(group.max(initial=-1) + 2))
-        for k in waiting:
-            hyper_node = group[nodes[k]]
-            members[k] = order[start[hyper_node] : start[hyper_node + 1]]
+        for k, hyper_node in enumerate(group[nodes]):
+            if len(members[k]) <= _FEWEST_MEMBERS:
+                members[k] = order[start[hyper_node] : start[hyper_node + 1]]
     return members
 
 
-def _counted(said: NDArray[np.int64], names: NDArray[Any], nodes: NDArray[np.integer]) -> str:
+def _counted(classes: NDArray[np.int64], names: NDArray[Any]) -> str:
     """Return the classes of some nodes with their numbers, the most frequent first: `physics (4), biology (1)`."""
-    classes, counts = np.unique(said[nodes], return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    parts = [f"{names[classes[k]]} ({counts[k]:,})" for k in order[:_SHOWN]]
-    return ", ".join(parts) + (", .." if len(order) > _SHOWN else "")
+    counts = np.bincount(classes)
+    order = [k for k in np.argsort(-counts, kind="stable") if counts[k]]
+    return ", ".join(f"{names[k]} ({counts[k]:,})" for k in order[:_SHOWN]) + (", .." if len(order) > _SHOWN else "")
 
 
 def find_doubts(
@@ -197,11 +190,10 @@ def find_doubts(
         rows = averaged(adjacency, features)
         judged.append(_by_features(_unit_rows((rows - rows.mean(axis=0))[nodes]), labels, n_classes, fold))
     weights = combination_weights(judged, labels)
-    mean = sum(weight * one for weight, one in zip(weights, judged, strict=True))
+    mean = np.asarray(sum(weight * part for weight, part in zip(weights, judged, strict=True)))
     frequent = np.flatnonzero(np.bincount(labels, minlength=n_classes)[labels] >= FEWEST)
-    found = Doubts(nodes[frequent], labels[frequent], np.asarray(mean)[frequent])
-    order = np.argsort(found.of_given, kind="stable")
-    return Doubts(found.nodes[order], found.given[order], found.probabilities[order])
+    order = frequent[np.argsort(mean[frequent, labels[frequent]], kind="stable")]
+    return Doubts(nodes[order], labels[order], mean[order])
 
 
 def averaged(adjacency: sp.csr_array, features: Features) -> NDArray[np.float32]:

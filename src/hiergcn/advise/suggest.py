@@ -16,8 +16,7 @@ weigh much, since their mean is unsure there. The nodes are chosen in four steps
 The hierarchy keeps k-means small; k-means finds out which parts of the graph are alike.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -60,8 +59,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class Sample:
+class Sample(NamedTuple):
     """Nodes that stand for clusters of nodes, that of the heaviest cluster first."""
 
     nodes: Int64s

@@ -114,10 +114,10 @@ def _of_plus(model: "HGCNPlus", features: Features, predicted: NDArray[np.int64]
     wanted = torch.from_numpy(predicted).to(Y.device)
     passed = _centred(model.second).T[wanted] * (whole + model.first_bias > 0)  # of active units; (n, hidden)
     hyper = ((whole - finest.share * mean_of_powers(A, K, Y)) * passed).sum(dim=1).cpu().numpy()
-    T, weight, own = (part.cpu().numpy() for part in (gathered, passed, share * (Y * passed).sum(dim=1)))
+    T, weight, itself = (part.cpu().numpy() for part in (gathered, passed, share * (Y * passed).sum(dim=1)))
     adjacency, row, column = _entries(A)
     adjacency.data = share * adjacency.data * np.einsum("ek,ek->e", T[column], weight[row])
-    return Votes(sp.csr_array(adjacency + sp.diags_array(own)), hyper, hyper_nodes_vote=True)
+    return Votes(sp.csr_array(adjacency + sp.diags_array(itself)), hyper, hyper_nodes_vote=True)
 
 
 def _entries(adjacency: SparseMatrix) -> tuple[sp.csr_array, NDArray[np.int64], NDArray[np.int64]]:

@@ -64,8 +64,8 @@ def headline(metrics: Mapping[str, Any], board: Board, classes: Classes | None =
         sentences = [f"{scored} {errors[:1].upper()}{errors[1:]}.", metrics["verdict"], board.comparison()]
         if metrics["prediction_intervals"]:
             sentences.append(describe_promise(metrics["prediction_intervals"]))
-        said = tuple(filter(None, sentences))
-        return Headline(title, f"hiergcn · {about} · {metrics['target']}", f"R² {r2}", said, warnings)
+        kicker = f"hiergcn · {about} · {metrics['target']}"
+        return Headline(title, kicker, f"R² {r2}", tuple(filter(None, sentences)), warnings)
     judged, claim, test = board.nodes >= ENOUGH_TO_JUDGE, metrics["claim"], metrics["test_accuracy"]
     sentences = [metrics["verdict"]]
     if claim is not None and test:
@@ -80,8 +80,8 @@ def headline(metrics: Mapping[str, Any], board: Board, classes: Classes | None =
         sentences.append(board.comparison())
     preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
     figure, meaning = _accuracy(metrics, board)
-    said = tuple(filter(None, sentences))
-    return Headline(title, f"hiergcn · {about}{preset}", figure, said, warnings, judged, meaning)
+    shown = tuple(filter(None, sentences))
+    return Headline(title, f"hiergcn · {about}{preset}", figure, shown, warnings, judged, meaning)
 
 
 def _accuracy(metrics: Mapping[str, Any], board: Board) -> tuple[str, str]:
@@ -117,7 +117,7 @@ def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
     """Return what to do next, the most useful first."""
     steps = []
     if run.suggestions is not None and not run.suggestions.empty:
-        names = _listed(run.suggestions["id"].tolist())
+        names = _listed(run.suggestions["id"].astype(str).tolist())
         text = f"Spread over the graph, more of them where the answer is unsure: {names}."
         steps.append(Step("Label these nodes next", text, "only=suggested"))
     if run.doubtful is not None and not run.doubtful.empty:

@@ -304,7 +304,7 @@ class Board:
         classes = self.metric == "accuracy"
         title, unit, sign = ("accuracy, %", 100.0, " %") if classes else ("R²", 1.0, "")
 
-        def place(value: float) -> float:
+        def plotted(value: float) -> float:
             return unit * value if classes else max(value, LEAST_R2)
 
         scores = [self.score(row) or 0.0 for row in self.rows]
@@ -321,24 +321,24 @@ class Board:
         if classes:
             further = [value for value in (*map(self.validation, self.rows), self.claim) if value is not None]
             values = [*chain(*seeds, *intervals), *further]
-        axis, cells = span(map(place, values), room=0.03, most=100.5 if classes else 1.02, round_ends=classes), []
+        axis, cells = span(map(plotted, values), room=0.03, most=100.5 if classes else 1.02, round_ends=classes), []
         for row, score, each, ends in zip(self.rows, scores, seeds, intervals, strict=True):
             colour, cell = INK if not row.name else method_colour(row.name), Cell(axis)
             tip = f"{row.title}: {self.on if classes else title} {self.shown(score)}{sign}"
             if classes:
-                low, high = map(place, ends)
+                low, high = map(plotted, ends)
                 tip += f", {low:.1f} to {high:.1f}"
                 cell.across(low, high, 0, colour, 2.4 if row.ours else 1.6)
                 for value in each if 1 < len(set(each)) <= MAX_DOTS else ():
-                    cell.dot(place(value), colour, "ring", 2.5, f"a seed: {100 * value:.1f} %")
+                    cell.dot(plotted(value), colour, "ring", 2.5, f"a seed: {100 * value:.1f} %")
             else:
                 cell.upright(0.0, INK)
             seen = self.validation(row)
             if seen is not None and self.on == "test":
-                cell.dot(place(seen), MUTED, "diamond", 3.5, f"{row.title}: validation {self.shown(seen)}{sign}")
+                cell.dot(plotted(seen), MUTED, "diamond", 3.5, f"{row.title}: validation {self.shown(seen)}{sign}")
             if self.claim is not None and row.ours:
-                cell.dot(place(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %")
-            cell.dot(place(score), colour, "dot", 6 if row.ours else 5, tip)
+                cell.dot(plotted(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %")
+            cell.dot(plotted(score), colour, "dot", 6 if row.ours else 5, tip)
             cells.append(cell.html())
         over = "± standard deviation over seeds" if has_spread else f"95 % interval for {self.nodes:,} nodes"
         legend = {
@@ -394,7 +394,7 @@ def board_of(metrics: Mapping[str, Any]) -> Board:
             rows.append(row)
     nodes = metrics["split"]["test" if on == "test" else "val"]
     if metric == "accuracy":
-        nodes = sum(one["support"] for one in metrics["per_class"]["classes"])
+        nodes = sum(row["support"] for row in metrics["per_class"]["classes"])
         if not automatic:
             rows.sort(key=lambda row: -measured[metric].rank(getattr(row, on).main.mean))
     return Board(rows, left_out, measured, on, nodes, automatic, metrics["claim"] if on == "test" else None)

@@ -103,4 +103,4 @@ def css_variables() -> str:
 
 def light(text: str) -> str:
     """Replace the variables in a picture by the colours of the light theme, for a file."""
-    return re.sub(r"var\(--([a-z-]+)\)", lambda found: _ALL[found[1]][0], text)
+    return re.sub(r"var\(--([a-z-]+)\)", lambda name: _ALL[name[1]][0], text)
