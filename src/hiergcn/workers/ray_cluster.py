@@ -2,7 +2,7 @@
 
 Jobs are tasks of the cluster. A job whose worker or node is lost is submitted again here, a few times: Ray itself would
 try one that needs too much memory without end. Messages go through a queue on the head node, the one that is not lost.
-The first message of a job says that it has started; so it is known how many run, and when none can.
+A job that no node could ever do is told at once, and ends the command after a while.
 """
 
 import importlib
@@ -31,8 +31,6 @@ from hiergcn.workers.pool import RAY_ADDRESS, STOPPING, Engine, Pool, Reply, Req
 
 TRIES = 4
 """Times that a job is started, if its worker or node is lost each time."""
-PATIENCE = 30.0
-"""Seconds without a running job, after which a note says what is missing."""
 GIVE_UP = 600.0
 """Seconds after which a request that no node could ever meet is an error; a cluster may be growing meanwhile."""
 CONNECT_SECONDS = 5.0
@@ -79,7 +77,7 @@ class RayEngine(Engine):
     ) -> None:
         super().__init__()
         self.on_note = on_note
-        self.running: set[int] = set()  # numbers of jobs that have started
+        self.running: set[int] = set()  # numbers of jobs in flight
         self.numbers = count()
         self.ray = import_ray()
         self._owns = connect(self.ray, address, workers, on_note)
@@ -119,7 +117,7 @@ class RayEngine(Engine):
     def status(self) -> str:
         nodes = self.nodes()
         at_work, gpus = sum(node.get("CPU", 0) >= 1 for node in nodes), sum(node.get("GPU", 0) for node in nodes)
-        return f"Ray: {_amounts({'node': at_work, 'GPU': gpus, 'unit': len(self.running)}, ', ')} running"
+        return f"Ray: {_amounts({'node': at_work, 'GPU': gpus, 'unit': len(self.running)}, ', ')}"
 
 
 class _Unit(NamedTuple):
@@ -138,8 +136,7 @@ class RayPool(Pool):
     def __init__(self, engine: RayEngine, shared: list[Any]) -> None:
         self._engine, self._ray, self._shared = engine, engine.ray, shared
         self._units: dict[Any, _Unit] = {}  # by the reference of the reply
-        self._idle_since = math.inf
-        self._told = False
+        self._impossible: tuple[float, str] | None = None  # since when, and why
 
     @property
     def slots(self) -> int:
@@ -151,7 +148,7 @@ class RayPool(Pool):
         task = self._engine.task.options(num_cpus=1, num_gpus=request.gpus, memory=request.memory, max_retries=0)
         reference = task.remote(self._engine.queue.actor, unit.number, versions(), self._shared, job)
         self._units[reference] = unit
-        self._idle_since = min(self._idle_since, time.monotonic())
+        self._engine.running.add(unit.number)
 
     def wait(self, timeout: float | None = None) -> list[tuple[Any, Reply]]:
         until = math.inf if timeout is None else time.monotonic() + timeout
@@ -162,9 +159,8 @@ class RayPool(Pool):
             with suppress(self._ray.exceptions.RayError):  # of a queue that was lost, and is started again
                 messages = self._engine.queue.get_nowait_batch(self._engine.queue.qsize())
             keys = {unit.number: unit.key for unit in self._units.values()}
-            ours = [(n, content) for n, content in messages if n in keys]  # others have ended, or been given up
-            self._engine.running |= {n for n, _ in ours}  # the first message, None, says so
-            replies = [(keys[n], Reply("message", content)) for n, content in ours if content is not None]
+            # jobs with other numbers have ended, or been given up
+            replies = [(keys[n], Reply("message", content)) for n, content in messages if n in keys]
             for reference in ready:
                 reply = self._reply(reference)
                 unit = self._units.pop(reference)
@@ -176,9 +172,7 @@ class RayPool(Pool):
                 if reply.kind == "death":
                     reply = Reply("death", f"It was started {TRIES} times; {reply.content}.")
                 replies.append((unit.key, reply))
-            if ready or self._engine.running or not self._units:
-                self._idle_since, self._told = time.monotonic(), False
-            self._report_idleness()
+            self._check_possible()
         return replies
 
     def close(self) -> None:
@@ -202,22 +196,20 @@ class RayPool(Pool):
             raise InputError(reply)
         return Reply(*reply)
 
-    def _report_idleness(self) -> None:
-        """Say what keeps jobs from being started if none has run for a while; raise it if no node could run one."""
-        waited = time.monotonic() - self._idle_since
-        if waited < PATIENCE:
+    def _check_possible(self) -> None:
+        """Say if no node could ever do the next job, and what is missing; raise it after a while."""
+        needs, nodes = [_needs(unit.request) for unit in self._units.values()][:1], self._engine.nodes()
+        if not needs or any(_times(node, needs[0]) for node in nodes):
+            self._impossible = None
             return
-        request, nodes = next(iter(self._units.values())).request, self._engine.nodes()
-        needs = _needs(request)
-        possible = any(_times(node, needs) for node in nodes)
-        most = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs}
-        short = {name: amount for name, amount in most.items() if amount < needs[name]} or most
-        none = f", and no node of the Ray cluster has that: the largest has {_amounts(short)}."
-        sentence = f"A unit needs {_amounts(needs)}{'; the Ray cluster is busy.' if possible else none}"
-        if not self._told:
-            self._engine.on_note(f"No unit has been running for {waited:.0f} s. {sentence}")
-            self._told = True
-        if not possible and waited > GIVE_UP:
+        most = {name: max((node.get(name, 0) for node in nodes), default=0) for name in needs[0]}
+        short = {name: amount for name, amount in most.items() if amount < needs[0][name]} or most
+        largest = f"no node of the Ray cluster has that: the largest has {_amounts(short)}"
+        if self._impossible is None:
+            self._impossible = time.monotonic(), f"A unit needs {_amounts(needs[0])}, and {largest}."
+            self._engine.on_note(self._impossible[1])
+        since, sentence = self._impossible
+        if time.monotonic() - since > GIVE_UP:
             raise InputError(sentence)
 
 
@@ -245,12 +237,11 @@ def _amounts(resources: dict[str, float], last: str = " and ") -> str:
 
 
 def do_unit(inbox: Any, number: int, expected: dict[str, str], shared: list[Any], job: Any) -> Any:
-    """Do a job; return its reply, or a sentence if versions differ. Its first message is None."""
+    """Do a job; return its reply, or a sentence if versions differ."""
     differs = next((name for name, here in versions().items() if here != expected[name]), None)
     if differs is not None:
         worker = f"Ray worker {socket.gethostname()} has {differs} {versions()[differs]}"
         return f"{worker}, and this machine {expected[differs]}. {_SAME_VERSIONS}"
-    inbox.put_nowait.remote((number, None))
     reset_peak_memory()
     return tuple(do_job(lambda: _work(tuple(shared))(lambda content: inbox.put_nowait.remote((number, content)), job)))
 
