@@ -20,11 +20,8 @@ class SplitSpec:
     """The name of a split. The same spec gives the same split of a graph on every machine."""
 
     kind: Literal["public", "few", "random", "tenths", "blocked", "apart"] = "public"
-    """`public`: the graph's own. `few`: some of its training nodes. `random`: drawn from all labelled nodes, 20 per
-    class to train, 500 to validate, the rest to test. `tenths`: one tenth of each class to train, one to validate, the
-    rest to test. `blocked`: one tenth of the nodes to train and one to validate, all in the half of the graph nearest
-    to a random node; the other half tests. Draws without a training node of some class are skipped. `apart`: the same
-    nodes, but validation nodes lie apart from training nodes as well (`Split.apart`)."""
+    """`public`: the graph's own. `few`: some of its training nodes. `_DRAWN` describes the others. Blocked draws
+    without a training node of some class are skipped."""
     number: int = 0
     """Number of the draw."""
     per_class: int = 0
