@@ -70,10 +70,10 @@ class Kernel:
         inner = self.plain is None
         options: Any = {"nogil": True, "forceinline": inner, "no_cpython_wrapper": inner, "no_cfunc_wrapper": True}
         try:
-            made: Callable[..., Any] = numba.njit(cache=not inner, **options)(function)
+            compiled: Callable[..., Any] = numba.njit(cache=not inner, **options)(function)
         except RuntimeError:  # numba has no folder to cache in: compile once per process
-            made = numba.njit(**options)(function)
-        return made
+            compiled = numba.njit(**options)(function)
+        return compiled
 
     @property
     def files(self) -> frozenset[str]:

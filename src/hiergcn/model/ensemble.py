@@ -58,14 +58,14 @@ class Ensemble(NodeModel):
 
     def forward_with_loss(self, features: Features, labelled: Labelled) -> tuple[Tensor, Tensor]:
         logits, losses = zip(*(member.forward_with_loss(features, labelled) for member in self.each), strict=True)
-        return mean_logits([one.detach() for one in logits]), torch.stack(losses).sum()
+        return mean_logits([each.detach() for each in logits]), torch.stack(losses).sum()
 
     def embed(self, features: Features) -> Tensor:
         """Return the members' embeddings, concatenated; (n, M * hidden)."""
         return torch.cat([member.embed(features) for member in self.each], dim=1)
 
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
-        return torch.stack([one.objective(features, labelled, epoch) for one in self.each]).sum()
+        return torch.stack([member.objective(features, labelled, epoch) for member in self.each]).sum()
 
     def precompute(self, labelled: Labelled) -> Any:
         return self.each[0].precompute(labelled)
@@ -103,11 +103,10 @@ class EnsembleMethod(WrappedMethod):
 
     def redraw(self, model: NodeModel, generator: torch.Generator) -> bool:
         assert isinstance(model, Ensemble)
-        drawn = [self.method.redraw(member, generator) for member in model.each]
-        return all(drawn)
+        return all(self.method.redraw(member, generator) for member in model.each)
 
 
 def first_member_weights(weights: Weights) -> Weights:
     """Return the weights of an ensemble's first member, or of a single network: graph buffers are the same in all."""
-    own = {name.removeprefix(_FIRST): value for name, value in weights.items() if name.startswith(_FIRST)}
-    return own or weights
+    first = {name.removeprefix(_FIRST): value for name, value in weights.items() if name.startswith(_FIRST)}
+    return first or weights

@@ -94,14 +94,6 @@ class GraphConvolution(nn.Module):
             transposed=level.transposed,
         )
 
-    @property
-    def takes_rows(self) -> bool:
-        """Whether it can compute some rows of its result alone."""
-        if isinstance(self.generator, ReplicaGenerator):
-            return self.phi is None
-        settings = self.theta, self.w, self.phi, self.config.channel_mix, self.relu
-        return choose_backend(*settings, self.generator) == "numba"
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.theta.shape[0]}, {self.fan_out}, channels={self.channels})"
 
@@ -167,7 +159,12 @@ class HGCN(NodeModel):
     def receptive_field(self, nodes: Tensor) -> Field | None:
         """Return the receptive field of the nodes on the way up; None if all rows are to be computed."""
         layers = [layer for layer in self.modules() if isinstance(layer, GraphConvolution)]
-        if not self.hierarchy.depth or not all(layer.takes_rows for layer in layers):
+        for layer in layers:
+            settings = layer.theta, layer.w, layer.phi, layer.config.channel_mix, layer.relu
+            replicas = isinstance(layer.generator, ReplicaGenerator) and layer.phi is None
+            if not replicas and choose_backend(*settings, layer.generator) != "numba":
+                return None  # such a layer cannot compute some rows of its result alone
+        if not self.hierarchy.depth:
             return None
         field = self.hierarchy.receptive_field(nodes, self.refined_levels)
         return None if field[0].inputs is None else field
@@ -200,7 +197,10 @@ class HGCN(NodeModel):
         """
         levels, L = self.hierarchy.levels, self.hierarchy.depth
         self.check_shape(features)
-        S = self._node_weight_embeddings()
+        S: list[Tensor | None] = [None] * len(levels)  # of each level, the row of V for each node's weight; (n_i, p)
+        if self.V is not None:
+            S = [*self.hierarchy.weight_embeddings(self.V)]
+            S[0] = S[0] if self.config.embed_input else None
         H: Any = features
         G: list[Tensor] = []
         for i in range(L):  # coarsening layers, from level i to level i + 1
@@ -218,13 +218,6 @@ class HGCN(NodeModel):
         if tuple(features.shape) != expected:
             raise InputError(f"The features have the shape {tuple(features.shape)}; this network takes {expected}.")
 
-    def _node_weight_embeddings(self) -> list[Tensor | None]:
-        """Return S of each level: the row of V for each node's weight; (n_i, p)."""
-        if self.V is None:
-            return [None] * len(self.hierarchy.levels)
-        first, *others = self.hierarchy.weight_embeddings(self.V)
-        return [first if self.config.embed_input else None, *others]
-
     def recompute_layers(self, on: bool = True) -> bool:
         for layer in self.modules():
             if isinstance(layer, GraphConvolution):
@@ -237,6 +230,7 @@ class HGCN(NodeModel):
 
 
 def glorot(parameter: nn.Parameter, fan_in: int, fan_out: int, generator: torch.Generator | None) -> None:
+    """Draw the parameter from Glorot's uniform distribution."""
     bound = (6.0 / (fan_in + fan_out)) ** 0.5
     with torch.no_grad():
         parameter.uniform_(-bound, bound, generator=generator)

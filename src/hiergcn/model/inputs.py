@@ -92,12 +92,12 @@ class Standardised(WrappedMethod):
     ) -> Prepared:
         statistics = _statistics(task.features) if weights is None else weights
         prepared = self.method.prepare(_standardised(task, statistics), hierarchy, device, weights)
-        own = {name: statistics[name].to(device) for name in (_MEAN, _SPREAD)}
-        return Prepared(prepared.features, (prepared.structure, own))
+        scales = {name: statistics[name].to(device) for name in (_MEAN, _SPREAD)}
+        return Prepared(prepared.features, (prepared.structure, scales))
 
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, torch.Tensor]:
-        own = _statistics(task.features)
-        return own | self.method.statistics(_standardised(task, own), hierarchy)
+        scales = _statistics(task.features)
+        return scales | self.method.statistics(_standardised(task, scales), hierarchy)
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         structure, statistics = prepared.structure
@@ -357,12 +357,11 @@ class WithInputs(WrappedMethod):
                 task = replace(task, features=kind.columns(task, self.config))
         beside = [kind for kind in reversed(self.inputs) if not kind.replaces_features]
         columns = [kind.columns(task, self.config) for kind in beside]
-        own = None if task.features is None else scaled(task.features, self.config.scaling)
-        features: Any
-        if own is None or isinstance(own, np.ndarray):
-            features = np.hstack([*([] if own is None else [own]), *columns]) if columns else own
-        else:
-            features = sp.csr_array(sp.hstack([own, *map(sp.csr_array, columns)], format="csr"))
+        features: Any = None if task.features is None else scaled(task.features, self.config.scaling)
+        if isinstance(features, sp.csr_array):
+            features = sp.csr_array(sp.hstack([features, *map(sp.csr_array, columns)], format="csr"))
+        elif columns:
+            features = np.hstack(columns if features is None else [features, *columns])
         return replace(task, features=features)
 
 

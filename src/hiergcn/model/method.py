@@ -23,7 +23,7 @@ WORD = 4  # a float32
 _MASK = 2  # a dropout mask, per entry; our GPU kernel makes it again instead
 _CSR = 8  # a CSR tensor, per entry: column and value
 _LEVEL = 60  # a level, per node: row of its weight, group, and the sums over both; on a GPU also chunks of rows
-_NORMALISE = 48  # normalising an adjacency in double precision, per entry
+NORMALISE = 48  # normalising an adjacency in double precision, per entry
 _SPARSE = 20  # sparse features, per entry: value, column, transpose, and the values that dropout leaves
 
 
@@ -63,11 +63,6 @@ class Workload:
     def features(self) -> int:
         """Bytes of the features as a tensor."""
         return WORD * self.nodes * self.n_features if self.stored is None else _SPARSE * self.stored
-
-    @property
-    def normalise(self) -> int:
-        """Bytes of normalising the input graph's adjacency."""
-        return _NORMALISE * self.levels[0].entries
 
     def in_batches(self, whole: int) -> int:
         """Return the bytes of two batches, that of the model and the one in use, if the whole graph is not needed."""
@@ -148,7 +143,7 @@ def layers_memory(work: Workload, levels: Sequence[LevelSize], layers: Sequence[
     largest = max(layers, key=lambda layer: layer.kept)
     step = (2 * largest.arrays + (largest.kept if work.recompute else 0)) // work.batches
     validate = 2 * largest.arrays if work.full_validation and work.batches > 1 else 0
-    prepare = _NORMALISE * max(level.entries for level in levels) + 2 * work.features
+    prepare = NORMALISE * max(level.entries for level in levels) + 2 * work.features
     structure = tensor_bytes(levels) + work.features
     if work.batches > 1 and work.full_validation:
         structure += structure // work.batches  # the batch in use has tensors of its own

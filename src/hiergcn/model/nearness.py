@@ -61,10 +61,10 @@ def nearness_columns(task: Task) -> np.ndarray:
 
 def share_columns(task: Task) -> np.ndarray:
     """Return the shares of the classes among the labels around each node, (n, spreads * classes); 0 if none is near."""
-    own = np.zeros((task.n_nodes, task.n_classes))
-    own[task.train, task.train_labels] = 1.0
-    counts, means = within_hops(task.adjacency, SHARE_HOPS, own)
-    others = np.rint(means * counts[:, :, None]) - own[:, None, :]  # (n, radii, classes)
+    labels = np.zeros((task.n_nodes, task.n_classes))
+    labels[task.train, task.train_labels] = 1.0
+    counts, means = within_hops(task.adjacency, SHARE_HOPS, labels)
+    others = np.rint(means * counts[:, :, None]) - labels[:, None, :]  # (n, radii, classes)
     shells = np.diff(others, axis=1, prepend=0.0)
     middle = (np.array((0, *SHARE_HOPS[:-1])) + 1 + np.array(SHARE_HOPS)) / 2
     weights = np.exp(-middle / np.array(SPREADS)[:, None])  # (spreads, radii)
@@ -78,13 +78,8 @@ def share_columns(task: Task) -> np.ndarray:
 class NearnessModel(NodeModel):
     """A network and a perceptron that learn side by side; the mean of their probabilities predicts.
 
-    Args:
-        network: its own features are given to each call.
-        columns: the perceptron's inputs, (n, columns).
-        n_classes: number of classes.
-        generator: draws the perceptron's initial weights, then its dropout masks.
-        weight: of the perceptron in the mean.
-        dropout: rate of the perceptron's hidden layer.
+    `columns` (n, columns) are the perceptron's inputs, `weight` is its weight in the mean, `dropout` the rate of its
+    hidden layer. The generator draws its initial weights, then its dropout masks.
     """
 
     def __init__(
@@ -93,12 +88,12 @@ class NearnessModel(NodeModel):
         columns: Tensor,
         n_classes: int,
         generator: torch.Generator,
-        weight: float = 0.5,
-        dropout: float = 0.0,
+        weight: float,
+        dropout: float,
     ) -> None:
         super().__init__()
-        self.weight = weight
-        self.network, self.weighs_classes, self.draws = network, network.weighs_classes, network.draws or dropout > 0
+        self.network, self.weight, self.weighs_classes = network, weight, network.weighs_classes
+        self.draws = network.draws or dropout > 0
         self.columns = columns  # of the graph, not of the model: not saved with the weights
         self.first = FeatureLinear(columns.shape[1], HIDDEN, 0.0, generator)
         self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
@@ -166,17 +161,17 @@ class NearnessMethod(WrappedMethod):
     def prepare(
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
-        own = weights and {name.removeprefix(_NETWORK): value for name, value in weights.items()}
-        prepared = self.method.prepare(task, hierarchy, device, own)
+        inner = weights and {name.removeprefix(_NETWORK): value for name, value in weights.items()}
+        prepared = self.method.prepare(task, hierarchy, device, inner)
         columns, statistics = [nearness_columns(task)], {}
         columns += [share_columns(task)] if self.shares else []
         if self.counts:
             counts = hop_counts(task)
-            found = {_MEAN: counts.mean(axis=0), _SPREAD: np.maximum(counts.std(axis=0), 1e-6)}
+            scales = {_MEAN: counts.mean(axis=0), _SPREAD: np.maximum(counts.std(axis=0), 1e-6)}
             if weights is not None:  # on another graph, scale as on the training graph
-                found = {name: weights[name].numpy(force=True) for name in found}
-            columns += [(counts - found[_MEAN]) / found[_SPREAD]]
-            statistics = {name: torch.from_numpy(value).to(device) for name, value in found.items()}
+                scales = {name: weights[name].numpy(force=True) for name in scales}
+            columns += [(counts - scales[_MEAN]) / scales[_SPREAD]]
+            statistics = {name: torch.from_numpy(value).to(device) for name, value in scales.items()}
         together = torch.from_numpy(np.hstack(columns)).to(device)
         return replace(prepared, structure=(prepared.structure, together, statistics))
 

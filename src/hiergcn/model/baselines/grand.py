@@ -41,6 +41,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import AdjacencyMethod
 from hiergcn.model.method import (
+    NORMALISE,
     WORD,
     Features,
     Labelled,
@@ -97,9 +98,9 @@ class Propagation:
 
 def propagates_features(n: int, f: int, config: GRANDConfig) -> bool:
     """Return whether X̄ is made in full (n, f): it needs dropout or normalising or is narrower than X W, and it fits."""
-    wanted = config.input_dropout > 0 or config.batch_norm or f < config.hidden
+    needed = config.input_dropout > 0 or config.batch_norm or f < config.hidden
     fits = config.input_dropout_on == "propagated" or (config.input_dropout_on == "auto" and n * f <= MOST_IN_FULL)
-    return wanted and fits
+    return needed and fits
 
 
 def smoothed_features(
@@ -130,21 +131,19 @@ class GRAND(NodeModel):
         self.hidden_norm = nn.BatchNorm1d(config.hidden) if config.batch_norm else nn.Identity()
         self.reset_parameters()
 
+    @torch.no_grad()
     def reset_parameters(self) -> None:
+        initial, generator = self.config.initial, self.generator
         for weight, bias in ((self.first, self.first_bias), (self.second, self.second_bias)):
+            width_in, width_out = weight.shape
             for parameter in (weight, bias):
-                drawn = torch.empty_like(parameter, device=self.generator.device)  # the model is moved later
-                with torch.no_grad():
-                    parameter.copy_(self._initial(drawn, *weight.shape))
-
-    def _initial(self, drawn: Tensor, width_in: int, width_out: int) -> Tensor:
-        if self.config.initial == "shifted_normal":
-            s = width_out**-0.5
-            return drawn.normal_(-s, s, generator=self.generator)
-        if self.config.initial == "glorot" and drawn.dim() == 1:
-            return drawn.zero_()
-        bound = width_in**-0.5 if self.config.initial == "uniform" else (6.0 / (width_in + width_out)) ** 0.5
-        return drawn.uniform_(-bound, bound, generator=self.generator)
+                values = torch.zeros_like(parameter, device=generator.device)  # the model is moved later
+                if initial == "shifted_normal":
+                    values.normal_(-(width_out**-0.5), width_out**-0.5, generator=generator)
+                elif initial == "uniform" or parameter is weight:
+                    bound = width_in**-0.5 if initial == "uniform" else (6.0 / (width_in + width_out)) ** 0.5
+                    values.uniform_(-bound, bound, generator=generator)
+                parameter.copy_(values)
 
     def forward(self, features: Features) -> Tensor:
         return self._dropped(self.embed(features), self.config.hidden_dropout) @ self.second + self.second_bias
@@ -181,7 +180,7 @@ class GRAND(NodeModel):
     def objective(self, features: Features, labelled: Labelled, epoch: int) -> Tensor:
         """Return the supervised and the consistency loss of S passes."""
         logits = self.random_passes(features)  # (S, n, classes)
-        supervised = torch.stack([labelled.loss(one) for one in logits]).mean()
+        supervised = torch.stack([labelled.loss(each) for each in logits]).mean()
         probabilities = activated(logits)
         mean = probabilities.detach().mean(dim=0)
         target = mean if isinstance(labelled, Measured) else self.target(mean, labelled)
@@ -197,9 +196,9 @@ class GRAND(NodeModel):
         H = (H + self.first_bias).relu_()
         if self.config.batch_norm:
             H = torch.stack([self.hidden_norm(each) for each in H])
-        drawn = [mask for mask in masks if mask is not None]
-        if drawn:
-            H = apply(Dropout, H, replace(drawn[0], seeds=tuple(seed for mask in drawn for seed in mask.seeds)))
+        if masks[0] is not None:  # then all passes have one
+            seeds = tuple(seed for mask in masks if mask for seed in mask.seeds)
+            H = apply(Dropout, H, replace(masks[0], seeds=seeds))
         logits = dense_product(H.flatten(0, 1), self.second) + self.second_bias  # (S n, classes)
         return logits.view(*H.shape[:2], -1)
 
@@ -291,13 +290,13 @@ def passes_memory(work: Workload, config: GRANDConfig, components: int = 0) -> M
     in_full = propagates_features(n, f, config)
     sparse = work.stored is not None and not (in_full or components)
     columns, stored = (0, work.stored or 0) if sparse else (f, 0)
-    seen = columns * (3 if in_full and config.batch_norm else 1)  # before and after normalising, and the dropout mask
-    one = WORD * (n * (seen + 5 * config.hidden + 4 * work.n_classes) + 2 * stored)
-    kept = work.networks * config.passes * one // work.batches
+    arrays = columns * (3 if in_full and config.batch_norm else 1)  # before and after normalising, and the dropout mask
+    each = WORD * (n * (arrays + 5 * config.hidden + 4 * work.n_classes) + 2 * stored)
+    kept = work.networks * config.passes * each // work.batches
     wide = (3 if len(work.levels) == 1 else 5) if in_full else 1  # arrays as wide as the features, while propagating
     step = WORD * n * (wide * columns + 8 * config.hidden) // work.batches
     prepare = 2 * WORD * n * wide * columns if in_full else 0  # P X, once; nothing is kept by then
     structure = tensor_bytes(work.levels) + work.features + (2 * WORD * n * f if in_full else 0)
     working = max(step, prepare - kept)
     structure = structure if components else work.in_batches(structure)  # components are those of the whole graph
-    return MemoryPlan(structure, kept, working, kept + work.normalise)
+    return MemoryPlan(structure, kept, working, kept + NORMALISE * work.levels[0].entries)

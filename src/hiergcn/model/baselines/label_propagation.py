@@ -50,9 +50,9 @@ class LabelPropagation(LabelModel):
 
     @torch.no_grad()
     def label_weights(self, node: int) -> Tensor:
-        asked = torch.zeros(len(self.known), 1, device=self.known.device)
-        asked[node] = 1.0
-        return self._propagated(asked)[self.is_known, 0]  # S is symmetric: a row is a column
+        Y = torch.zeros(len(self.known), 1, device=self.known.device)
+        Y[node] = 1.0
+        return self._propagated(Y)[self.is_known, 0]  # S is symmetric: a row is a column
 
     def _propagated(self, Y: Tensor) -> Tensor:
         F = Y

@@ -53,53 +53,19 @@ def in_threads(
     run_over(list(pairwise([*range(0, length, max(step, 1)), length])), partial(function, *given), threads)
 
 
-@kernel(plain=None)
-def prefetch_row_of(flat: Floats, row: Any, width: Any) -> None:
-    """Fetch a row of a matrix, given as one long row, into the cache."""
-    for place in range(np.uint64(row) * width, (np.uint64(row) + np.uint64(1)) * width, _LINE):
-        prefetch(flat, place)
-
-
 @kernel(plain=0)
 def _csr_product(matrix: Any, dense: Floats, plus: Floats, out: Floats, start: int, stop: int) -> None:
+    """Keep up to 64 columns of a row's sum in registers; 16 columns at least."""
     row_start, column, values = matrix
     width, flat, last = np.uint64(dense.shape[1]), dense.ravel(), np.uint64(len(column) - 1)
-    far = dense.size > _CACHED
-    for i in range(np.uint64(start), np.uint64(stop)):
-        e, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
-        if (end - e) & np.uint64(1):  # entries in pairs: half as many passes over the row of the result
-            value, j = values[e], np.uint64(column[e])
-            for k in range(width):
-                out[i, k] = value * dense[j, k]
-            e += np.uint64(1)
-        else:
-            for k in range(width):
-                out[i, k] = 0.0
-        for f in range(e, end, np.uint64(2)):
-            value, j = values[f], np.uint64(column[f])
-            other, o = values[f + np.uint64(1)], np.uint64(column[f + np.uint64(1)])
-            if far:
-                prefetch_row_of(flat, column[min(f + _AHEAD, last)], width)
-                prefetch_row_of(flat, column[min(f + _AHEAD + np.uint64(1), last)], width)
-            if value != 0.0 or other != 0.0:  # rows of entries that dropout has zeroed are not read
-                for k in range(width):
-                    out[i, k] = (out[i, k] + value * dense[j, k]) + other * dense[o, k]
-        if plus.size:
-            for k in range(width):
-                out[i, k] += plus[i, k]
-
-
-@kernel(plain=0)
-def _wide_csr_product(matrix: Any, dense: Floats, plus: Floats, out: Floats, start: int, stop: int) -> None:
-    """Keep up to 64 columns of a row's sum in registers: `_csr_product` for 16 columns or more, with the same bits."""
-    row_start, column, values = matrix
-    width, flat, last = np.uint64(dense.shape[1]), dense.ravel(), np.uint64(len(column) - 1)
-    far, one, zero = dense.size > _CACHED, splat(np.float32(1.0)), splat(np.float32(0.0))
+    far, unit, zero = dense.size > _CACHED, splat(np.float32(1.0)), splat(np.float32(0.0))
     for i in range(np.uint64(start), np.uint64(stop)):
         first, end = np.uint64(row_start[i]), np.uint64(row_start[i + np.uint64(1)])
         if far:
             for e in range(first, end):
-                prefetch_row_of(flat, column[min(e + _AHEAD, last)], width)
+                soon = np.uint64(column[min(e + _AHEAD, last)]) * width
+                for address in range(soon, soon + width, _LINE):
+                    prefetch(flat, address)
         for k in range(np.uint64(0), width, np.uint64(4 * FLOATS)):
             k3 = min(k + np.uint64(3 * FLOATS), width - np.uint64(FLOATS))  # the last columns may come twice
             k0, k1, k2 = min(k, k3), min(k + np.uint64(FLOATS), k3), min(k + np.uint64(2 * FLOATS), k3)
@@ -111,8 +77,8 @@ def _wide_csr_product(matrix: Any, dense: Floats, plus: Floats, out: Floats, sta
                 c = add_product(c, value, load(dense, j, k2))
                 d = add_product(d, value, load(dense, j, k3))
             if plus.size:
-                a, b = add_product(a, one, load(plus, i, k0)), add_product(b, one, load(plus, i, k1))
-                c, d = add_product(c, one, load(plus, i, k2)), add_product(d, one, load(plus, i, k3))
+                a, b = add_product(a, unit, load(plus, i, k0)), add_product(b, unit, load(plus, i, k1))
+                c, d = add_product(c, unit, load(plus, i, k2)), add_product(d, unit, load(plus, i, k3))
             store(out, i, k0, a)
             store(out, i, k1, b)
             store(out, i, k2, c)
@@ -127,14 +93,14 @@ def _parts(matrix: sp.csr_array) -> tuple[Integers, Integers, Floats]:
 def csr_product(matrix: sp.csr_array, dense: Tensor, plus: Tensor | None = None) -> Tensor:
     """Return the product of a sparse matrix, (n, m), and a dense one, (m, d), plus another."""
     n, width = matrix.shape[0], dense.shape[1]
-    multiply = _wide_csr_product if width >= FLOATS and dense.dtype == torch.float32 else _csr_product
-    if matrix.nnz * width < _TINY and (width < FLOATS or not _is_loaded(multiply)):
+    small = matrix.nnz * width < _TINY and not _is_loaded(_csr_product)
+    if small or width < FLOATS or dense.dtype != torch.float32:  # scipy is as fast, with the same bits
         out = torch.from_numpy(matrix @ array_of(dense))
         return out if plus is None else out.add_(plus)
     out = torch.empty(n, width, dtype=dense.dtype)
     result = out.numpy()
     added = result[:0] if plus is None else array_of(plus)
-    in_threads(multiply, (_parts(matrix), array_of(dense), added, result), n, matrix.nnz * width)
+    in_threads(_csr_product, (_parts(matrix), array_of(dense), added, result), n, matrix.nnz * width)
     return out
 
 

@@ -119,12 +119,6 @@ class ReplicaGenerator:
         if self.on_gpu:
             self.seed, self.offset = map(torch.cat, zip(*map(_seed_and_offset, generators), strict=True))
 
-    def next_draw(self) -> tuple[Tensor, Tensor]:
-        """Return seeds and offsets of the next draw of all replicas and advance them; GPU kernel only."""
-        draw = self.seed, self.offset.clone()
-        self.offset += _OFFSET_STEP
-        return draw
-
 
 AnyGenerator = torch.Generator | ReplicaGenerator | None
 
@@ -139,7 +133,9 @@ def draw_mask(
     entries = torch.Size(shape).numel() if rows is None else rows.total * shape[-1]
     replicas = isinstance(generator, ReplicaGenerator)
     if isinstance(generator, ReplicaGenerator) and generator.on_gpu:
-        return Mask(kept, entries, draw=generator.next_draw(), rows=rows)
+        draw = generator.seed, generator.offset.clone()
+        generator.offset += _OFFSET_STEP
+        return Mask(kept, entries, draw=draw, rows=rows)
     generators = generator.generators if isinstance(generator, ReplicaGenerator) else (generator,)
     if device.type == "cpu":
         seeds = (int(torch.empty((), dtype=torch.int64).random_(-(2**63), None, generator=each)) for each in generators)

@@ -92,8 +92,8 @@ def convolve(
             H = dropout(H, rate, generator, rows) if isinstance(H, Tensor) else H.dropped(rate, generator)
             S = None if S is None else dropout(S, rate, generator)
         if backend == "triton":
-            made: Tensor = gpu_kernels().convolve(adjacency, H, S, theta, w, transposed)
-            return made
+            result: Tensor = gpu_kernels().convolve(adjacency, H, S, theta, w, transposed)
+            return result
         return _by_torch(adjacency, H, S, theta, w, phi, mix, relu, transposed)
 
     given = H, S, theta, w, phi

@@ -109,18 +109,18 @@ class SparseMatrix:
         if not dense.is_cuda:
             return cpu.csr_product(self.scipy, dense, plus)
         if kernels := gpu_kernels():
-            made: Tensor = kernels.csr_product(self.pattern.chunks, self.pattern.column, self.values, dense, plus)
-            return made
-        made = self._plain_product(dense)
-        return made if plus is None else made.add_(plus)
+            product: Tensor = kernels.csr_product(self.pattern.chunks, self.pattern.column, self.values, dense, plus)
+            return product
+        product = self._plain_product(dense)
+        return product if plus is None else product.add_(plus)
 
     def _plain_product(self, dense: Tensor) -> Tensor:
         """Return X @ dense by an operation of torch that repeats bit for bit, as its sparse product does not."""
-        made: Tensor = nn.functional.embedding_bag(
+        product: Tensor = nn.functional.embedding_bag(
             self.pattern.column, dense, self.pattern.row_start, mode="sum", per_sample_weights=self.values,
             include_last_offset=True,
         )  # fmt: skip
-        return made
+        return product
 
     def transpose_product(self, dense: Tensor) -> Tensor:
         """Return Xᵀ @ dense without a gradient."""
