@@ -122,16 +122,6 @@ def test_every_door_reads_the_same_graph(tmp_path: Path, data: tuple[pd.DataFram
         }, door
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(tables())
-def test_pyg_keeps_labels_split_and_features(data: tuple[pd.DataFrame, pd.DataFrame]) -> None:
-    pytest.importorskip("torch_geometric", reason="PyG is not installed")
-    graph = Graph.from_pandas(*data, id="id")
-    again = Graph.from_pyg(graph.to_pyg(exact=True))
-    for key in ("ids", "adjacency", "features", "labels", "classes", "split"):
-        assert content(again)[key] == content(graph)[key], key
-
-
 def test_masks_of_pyg_are_the_split() -> None:
     torch = pytest.importorskip("torch")
     geometric = pytest.importorskip("torch_geometric.data")

@@ -82,8 +82,8 @@ class Conversions:
         """Return a graph from a file of edges and, optionally, a file of nodes. docs/files.md has the rules.
 
         Args:
-            edges: path of a file with a row per edge.
-            nodes: path of a file with a row per node.
+            edges: a file with a row per edge.
+            nodes: a file with a row per node.
             like: a graph whose columns of features these are: its categories and means are used, so that a model that
                 was trained on it can predict here. Other columns are ignored.
             options: `id`, `label`, `target`, `split`, `drop`, `ends`, `weight`, `delimiter` and `unknown`, see

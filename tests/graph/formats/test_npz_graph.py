@@ -39,12 +39,6 @@ def test_exact(graph: Graph, tmp_path: Path) -> None:
     assert Graph.from_npz(tmp_path / "loops.npz").adjacency.toarray().tolist() == [[1.5, 1], [1, 0]]
 
 
-def test_no_array_is_of_objects(graph: Graph, tmp_path: Path) -> None:
-    graph.to_npz(tmp_path / "g.npz")
-    with np.load(tmp_path / "g.npz", allow_pickle=False) as parts:
-        assert all(parts[name].dtype != object for name in parts)
-
-
 def rewritten(path: Path, **changes: Any) -> Path:
     with np.load(path, allow_pickle=False) as parts:
         content = {name: parts[name] for name in parts} | changes

@@ -38,7 +38,7 @@ def test_changes_and_new_classes_are_said(graph: Graph, tmp_path: Path) -> None:
     assert classes(found) == ["green", "blue", "green", None]
     assert found.class_names == ("red", "blue", "green")
     assert found.notes[1:] == (
-        "labels that more.csv changes: a from 'red' to 'green'",
+        "labels that more.csv changes: 1, such as a from 'red' to 'green'",
         "classes that only more.csv has: 'green'",
     )
 

@@ -210,11 +210,9 @@ def graph_from_graphml(
         reason = f"{error!s:.200}".strip().rstrip(".") or type(error).__name__
         raise InputError(f"{file} is XML but not readable GraphML ({reason}); write it again.") from error
     try:
-        kept = json.loads(g.graph.get(KEPT, "{}"))
+        kept = dict(json.loads(g.graph.get(KEPT, "{}")))
     except (TypeError, ValueError) as error:
-        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON; take it out.") from error
-    if not isinstance(kept, dict):
-        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not a JSON object; take it out.")
+        raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON of an object; take it out.") from error
     g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
     if kept.get(TARGETS):
         g.graph[TARGETS] = kept[TARGETS]

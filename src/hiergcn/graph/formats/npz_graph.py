@@ -21,6 +21,7 @@ from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.target import TARGET
 
 FORMAT = "hiergcn graph 1"
+CSR = ("data", "indices", "indptr", "shape")
 
 
 def write_npz(graph: Graph, path: str | PathLike[str]) -> None:
@@ -108,18 +109,13 @@ def _parts_of(name: str, matrix: Any) -> dict[str, Any]:
     """Return a dense matrix as one array, a sparse one as the arrays of its CSR form."""
     if isinstance(matrix, np.ndarray):
         return {name: matrix}
-    return {
-        f"{name}_data": matrix.data,
-        f"{name}_indices": matrix.indices,
-        f"{name}_indptr": matrix.indptr,
-        f"{name}_shape": np.array(matrix.shape),
-    }
+    return {f"{name}_{part}": np.asarray(getattr(matrix, part)) for part in CSR}
 
 
 def _matrix(name: str, parts: Any) -> Any:
     if name in parts:
         return parts[name]
-    data, indices, indptr, shape = (parts[f"{name}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+    data, indices, indptr, shape = (parts[f"{name}_{part}"] for part in CSR)
     if not all(np.issubdtype(places.dtype, np.integer) for places in (indices, indptr)):
         raise ValueError(f"the places of entries of {name} are no whole numbers")
     matrix = sp.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))

@@ -40,7 +40,6 @@ FEW_LABELS = 5
 GAPS = 3
 """Whole numbers that cover a range this many times as large as their count are not class codes."""
 SPLIT_WORDS = {"train": 0, "training": 0, "validation": 1, "val": 1, "valid": 1, "dev": 1, "test": 2}
-SHOWN_CHANGES = 3  # changed labels in a note
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,16 +217,25 @@ def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | Non
             f"{layout} has no column named {' or '.join(LABEL)}; name the column of the labels so ({there})."
         )
     table = as_frame(layout.read(layout.names, roles.text)[0])
-    ids, labels = (table[name].fillna("").str.strip() for name in (roles.id, roles.label))
+    ids, labels = table[roles.id].fillna("").str.strip(), table[roles.label]
+    names: list[str] = []
     values: NDArray[Any]
-    if graph.targets is not None:
-        values = read_targets(labels, layout)
-        filled, remedy = np.flatnonzero(~np.isnan(values)), "value is blank; fill in those of some nodes"
+    before: NDArray[Any]
+    target = graph.target
+    if isinstance(target, Numbers):
+        word, values, before = "value", read_targets(labels, layout), target.truth
+        is_known, remedy = (lambda values: ~np.isnan(values)), "fill in those of some nodes"
     else:
-        values = labels.mask(labels.map(lambda label: is_unknown(label, unknown)), "").to_numpy(object)
-        filled, remedy = np.flatnonzero(values != ""), "label is blank; fill in the class of some nodes"
+        word, given = "label", read_labels(labels, unknown)
+        names = list(target.names) if graph.labelled.size else []
+        before = target.truth if names else np.full(graph.n_nodes, -1)
+        names += sorted(set(given.names) - set(names))
+        values = np.array([*map(names.index, given.names), -1])[given.truth]
+        is_known, remedy = (lambda values: values >= 0), "fill in the class of some nodes"
+    filled = np.flatnonzero(is_known(values))
     if not filled.size:
-        raise InputError(f"{layout}, column {roles.label!r}: every {remedy}.")
+        raise InputError(f"{layout}, column {roles.label!r}: every {word} is blank; {remedy}.")
+    values = values[filled]
     node: NDArray[np.int64] = pd.Index(graph.ids.astype(str)).get_indexer(pd.Index(ids.iloc[filled]))
     absent = np.flatnonzero(node < 0)
     if absent.size:
@@ -236,35 +244,23 @@ def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | Non
         remedy = f"give the id of a node, such as {str(graph.ids[0])!r:.60}"
         more = f" ({absent.size:,} such rows)" if absent.size > 1 else ""
         raise InputError(f"{layout.at(row, roles.id)}: {wrong}; {remedy}{more}.")
-    given = pd.DataFrame({"node": node, "label": values[filled]})
-    differs = given.groupby("node")["label"].transform("nunique") > 1
-    again = np.flatnonzero(differs & given.duplicated("node"))
+    same_node = pd.Series(values).groupby(node)
+    again = np.flatnonzero((same_node.transform("nunique") > 1) & (same_node.cumcount() > 0))
     if again.size:
         where = layout.at(filled[again[0]], roles.id)
         raise InputError(f"{where}: an earlier row gives this node another label; keep one of them.")
-    if graph.targets is not None:
-        numbers = graph.targets.copy()
-        numbers[node] = values[filled]
-        notes = [f"values that {file} adds: {np.count_nonzero(np.isnan(graph.targets) & ~np.isnan(numbers)):,}"]
-        changed = np.flatnonzero(~np.isnan(graph.targets) & (graph.targets != numbers))
-        notes += [f"values that {file} changes: {changed.size:,}"] if changed.size else []
-        return replace(graph, targets=numbers, notes=(*graph.notes, *notes))
-    known = list(graph.class_names) if graph.labelled.size else []
-    names = [*known, *sorted(set(values[filled]) - set(known))]
-    before = np.full(graph.n_nodes, -1) if graph.labels is None or not known else graph.labels
     after = before.copy()
-    after[node] = pd.Index(names).get_indexer(pd.Index(values[filled]))
-    notes = [f"labels that {file} adds: {np.count_nonzero((before < 0) & (after >= 0)):,}"]
-    changed = np.flatnonzero((before >= 0) & (before != after))
+    after[node] = values
+    notes = [f"{word}s that {file} adds: {np.count_nonzero(is_known(after) & ~is_known(before)):,}"]
+    changed = np.flatnonzero(is_known(before) & (before != after))
     if changed.size:
-        shown = ", ".join(
-            f"{graph.ids[k]!s:.40} from {names[before[k]]!r:.40} to {names[after[k]]!r:.40}"
-            for k in changed[:SHOWN_CHANGES]
-        )
-        more = f" and {changed.size - SHOWN_CHANGES:,} more" if changed.size > SHOWN_CHANGES else ""
-        notes.append(f"labels that {file} changes: {shown}{more}")
-    if known and len(names) > len(known):
-        notes.append(f"classes that only {file} has: {shown_names(names[len(known) :])}")
+        was, now = (names[side[changed[0]]] if names else float(side[changed[0]]) for side in (before, after))
+        shown = f"{graph.ids[changed[0]]!s:.40} from {was!r:.40} to {now!r:.40}"
+        notes.append(f"{word}s that {file} changes: {changed.size:,}, such as {shown}")
+    if isinstance(target, Numbers):
+        return replace(graph, targets=after, notes=(*graph.notes, *notes))
+    if graph.labelled.size and len(names) > len(target.names):
+        notes.append(f"classes that only {file} has: {shown_names(names[len(target.names) :])}")
     return replace(graph, labels=after, class_names=tuple(names), notes=(*graph.notes, *notes))
 
 
