@@ -3,5 +3,6 @@
 `graphs` and `methods` have the graphs and methods that only they need.
 
 Read `experiment.py` first (what experiments and studies are), then `studies/numbers.py` (a study in a file),
-`store.py`, `results.py`, `page.py` and `runner.py`. `paper` has the paper's experiments, its claims and their judges.
+`store.py`, `results.py`, `page.py`, `display.py` and `runner.py`. `paper` has the paper's experiments, its claims and
+their judges.
 """

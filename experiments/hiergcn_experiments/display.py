@@ -10,6 +10,7 @@ from hiergcn_experiments.results import CellResult
 ROW = 22
 """Height of a method's row in pixels."""
 DASH, DOTS = "6 4", "2 4"
+Points = Mapping[int, float] | Mapping[float, float]
 R, C, Result = TypeVar("R"), TypeVar("C"), TypeVar("Result", bound=CellResult)
 
 
@@ -56,9 +57,7 @@ def cell_table(
     return Table.from_rows((first, *columns), lines, caption)
 
 
-def curve(
-    panel: Panel, points: Mapping[float, float], colour: str, name: str = "", tip: str = "", dash: str = ""
-) -> None:
+def curve(panel: Panel, points: Points, colour: str, name: str = "", tip: str = "", dash: str = "") -> None:
     """Draw a line with dots; `tip` is a format of x and y."""
     panel.line(points, points.values(), colour, name, dash)
     tips = [tip.format(x=x, y=y) for x, y in points.items()]

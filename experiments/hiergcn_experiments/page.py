@@ -29,6 +29,8 @@ class Text:
 
 
 Row = tuple[Text | str, ...]
+Columns = Mapping[str, Callable[[T], Text | str]]
+"""What each column says of an item, by its name."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,10 @@ class Table:
         return cls(tuple(columns), tuple(cells), caption, wordy)
 
     @classmethod
-    def from_items(
-        cls, items: Iterable[T], columns: Mapping[str, Callable[[T], Text | str]], caption: str = "", **how: bool
-    ) -> Self:
-        """Return a table with a row for each item; a column is given by its name and what it says of an item."""
-        return cls.from_rows(
-            columns, [tuple(text(item) for text in columns.values()) for item in items], caption, **how
-        )
+    def from_items(cls, items: Iterable[T], columns: Columns[T], caption: str = "", *, wordy: bool = False) -> Self:
+        """Return a table with a row for each item."""
+        rows = [tuple(text(item) for text in columns.values()) for item in items]
+        return cls.from_rows(columns, rows, caption, wordy=wordy)
 
     def holds_words(self, column: int) -> bool:
         """Return whether a column is read as text, from the left: the first, and those with a word of four letters."""

@@ -118,7 +118,7 @@ def _interval(panel: Panel, row: int, cell: PaperCell) -> None:
         panel.dots([mean], [row], colour, size=4.5, tips=[tip])
 
 
-def _error_bars(panel: Panel, cells: Mapping[float, PaperCell], colour: str, name: str) -> None:
+def _error_bars(panel: Panel, cells: Mapping[Any, PaperCell], colour: str, name: str) -> None:
     """Draw a line through the means, with error bars of one standard deviation over all runs."""
     for x, cell in cells.items():
         panel.up(x, *_percent(cell)[1:], colour)
@@ -147,7 +147,7 @@ def varied_figure(evidence: Evidence, experiment: str, what: str) -> Figure:
         heights = [end for cell in shown.values() for end in _percent(cell)[1:]]
         y = axes.span([*heights, printed], "test accuracy, %")
         panel = Panel(axes.whole_numbers(list(cells), what), y, title=DATASET_TITLES[name], height=180)
-        _error_bars(panel, shown, palette.FIRST, "H-GCN")  # type: ignore[arg-type]
+        _error_bars(panel, shown, palette.FIRST, "H-GCN")
         panel.dots([best], [printed], palette.INK, "star", 6, [f"the paper's best: {best}, {printed:.1f} %"])
         if far is not None:
             text = f"↓ {_percent(done[far])[0]:.1f} ± {100 * (done[far].accuracy.std or 0.0):.1f}"

@@ -201,7 +201,8 @@ def best_value(evidence: Evidence, figure: str) -> Finding:
         best, cells = BEST[figure][dataset], evidence.varied(figure, dataset)
         if best not in cells or any(cell.done < 2 for cell in cells.values()):
             continue
-        highest = max(cells, key=lambda value, cells=cells: cells[value].accuracy.mean or 0.0)  # type: ignore[misc]
+        means = {value: cell.accuracy.mean or 0.0 for value, cell in cells.items()}
+        highest = max(means, key=means.__getitem__)
         others = [(str(value), cell, cells[best]) for value, cell in cells.items() if value != best]
         beaten = [one.name for one in compare_cells(others) if one.sign == 1]
         higher |= highest != best
@@ -241,7 +242,8 @@ def largest_lead(evidence: Evidence, others: Sequence[str], least: float) -> Fin
         theirs = {f"{DATASET_TITLES[dataset]}, {method_title(name)}": evidence.table2(name, dataset) for name in others}
         missing += [name for name, cell in theirs.items() if not cell.done]
         if ours.done and any(cell.done for cell in theirs.values()):
-            best = max(theirs, key=lambda name, cells=theirs: cells[name].accuracy.mean or 0.0)  # type: ignore[misc]
+            means = {name: cell.accuracy.mean or 0.0 for name, cell in theirs.items()}
+            best = max(means, key=means.__getitem__)
             leads.append((best, ours, theirs[best]))
     compared = compare_cells(leads)
     largest = max(compared, key=lambda one: one.found.mean or -1.0, default=None)

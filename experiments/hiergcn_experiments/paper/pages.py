@@ -10,6 +10,7 @@ import pandas as pd
 
 from hiergcn.research import TEST, metrics_for, result_key, written_whole
 from hiergcn_experiments.page import (
+    Columns,
     Page,
     Picture,
     Row,
@@ -45,13 +46,13 @@ def write_paper(records: Sequence[Record], folder: Path, scale: Scale = FULL) ->
 def paper_page(evidence: Evidence, found: list[Verdict]) -> Page:
     """Return the page of the paper; its summary says in a sentence how many claims hold."""
     words = [one.finding.word for one in found]
-    count = Counter(words)
+    count: Counter[str] = Counter(words)
     phrases = {"holds": ("hold in our runs", "holds in our runs"), "does not hold": ("do not", "does not")}
     phrases |= {"undecided": ("are undecided", "is undecided"), "not run": ("were not run", "was not run")}
     *first, last = (
-        f"{count[word]} {phrase[count[word] == 1]}"  # type: ignore[index]
+        f"{count[word]} {phrase[count[word] == 1]}"
         for word, phrase in phrases.items()
-        if count[word] or word != "not run"  # type: ignore[index]
+        if count[word] or word != "not run"
     )
     summary = f"Of the paper's {len(words)} claims, {', '.join(first)} and {last}."
     runs = _runs(evidence, list(evidence.paper))
@@ -137,7 +138,7 @@ def section_of(
 
 
 def _claims(found: list[Verdict]) -> Section:
-    columns = {
+    columns: Columns[Verdict] = {
         "where": lambda one: one.claim.place,
         "the paper says": lambda one: f"“{one.claim.quote}”",
         "verdict": lambda one: Text(one.finding.word, mark=one.finding.word),
@@ -186,7 +187,7 @@ def plus_sections(evidence: Evidence) -> list[Section]:
 
 def _differences(evidence: Evidence) -> Table:
     listed = [(name, one) for name in evidence.scale.datasets for one in _against_rivals(evidence, "plus-public", name)]
-    columns = {
+    columns: Columns[tuple[str, Compared]] = {
         "dataset": lambda one: DATASET_TITLES[one[0]],
         "H-GCN+ minus": lambda one: one[1].name,
         "difference": lambda one: points(one[1].found.mean),

@@ -21,7 +21,7 @@ from hiergcn import Graph, HierGCNError, Split
 from hiergcn.datasets import Dataset, load_dataset, planted_graph
 from hiergcn.research import Run, Summary, candidate_title, fit, method_title
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope, Study
-from hiergcn_experiments.page import Row, Section, Table, Text, Texts, mean, mean_and_std, packaged, points
+from hiergcn_experiments.page import Columns, Row, Section, Table, Text, Texts, mean, mean_and_std, packaged, points
 from hiergcn_experiments.results import TaskResults, by_task
 from hiergcn_experiments.store import Record
 
@@ -102,15 +102,14 @@ def _many_classes(number: int) -> tuple[Graph, Split]:
 
 def _on(dataset: str, title: str, labels: int | str) -> ChoosingTask:
     """Return the task of a dataset, with so many labels per class or split in a named way."""
-    about, split = _SPLITS.get(labels) or (  # type: ignore[call-overload]
-        f"{labels} per class, {_VALIDATION} validate",
-        lambda data, number: Split.random(data.graph.truth, labels, _VALIDATION, None, number),
-    )
 
     def draw(number: int) -> tuple[Graph, Split]:
-        found = load_dataset(dataset)
-        return found.graph, split(found, number)
+        data = load_dataset(dataset)
+        if isinstance(labels, str):
+            return data.graph, _SPLITS[labels][1](data, number)
+        return data.graph, Split.random(data.graph.truth, labels, _VALIDATION, None, number)
 
+    about = _SPLITS[labels][0] if isinstance(labels, str) else f"{labels} per class, {_VALIDATION} validate"
     return ChoosingTask(title, about, draw, labels == "public")
 
 
@@ -376,7 +375,7 @@ def _verdicts(tasks: Sequence[TaskResult]) -> Section:
         )
         return f"{sum(worse)} of {len(one.runs)}"
 
-    columns: dict[str, Callable[[TaskResult], Text | str]] = {
+    columns: Columns[TaskResult] = {
         "task": lambda one: one.text,
         "to the best on average": lambda one: points(one.lead),
         "within 1.0": lambda one: yes(one.lead),
@@ -422,7 +421,7 @@ def _chosen(tasks: Sequence[TaskResult]) -> Section:
         first = Counter(max(weights, key=lambda name: weights[name]) for weights in one.weights)
         return ", ".join(f"{candidate_title(name)} {count}" for name, count in first.most_common())
 
-    columns: dict[str, Callable[[TaskResult], Text | str]] = {
+    columns: Columns[TaskResult] = {
         "task": lambda one: one.text,
         "largest weight": largest,
         "methods in the answer": lambda one: f"{mean(sum(w > 0 for w in each.values()) for each in one.weights):.1f}",

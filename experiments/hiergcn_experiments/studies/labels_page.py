@@ -10,6 +10,7 @@ from hiergcn.research import Axis, Entry, Figure, PairedDifference, Panel, Summa
 from hiergcn_experiments.display import curve
 from hiergcn_experiments.experiment import Scope, Study
 from hiergcn_experiments.page import (
+    Columns,
     Picture,
     Row,
     Section,
@@ -274,7 +275,7 @@ def _doubtful(records: Sequence[Record]) -> Section | None:
     def accuracy(name: str) -> Callable[[TaskResults], str]:
         return lambda one: points(one.mean("accuracy", name), False)
 
-    columns: dict[str, Callable[[TaskResults], Text | str]] = {
+    columns: Columns[TaskResults] = {
         "labels": labels,
         "judged by other labels": precision("judged"),
         "confidence in the label": precision("confidence in the label"),
@@ -295,7 +296,7 @@ def _sizes(records: Iterable[Record]) -> list[tuple[int, dict[str, Any]]]:
 
 def _scale(records: Iterable[Record]) -> Section | None:
     found = _sizes(records)
-    columns: dict[str, Callable[[tuple[int, dict[str, Any]]], Text | str]] = {
+    columns: Columns[tuple[int, dict[str, Any]]] = {
         "nodes": lambda one: f"{one[0]:,}",
         "edges": lambda one: f"{one[1]['edges']:,}",
         "coarsening, s": lambda one: f"{one[1]['coarsen']:.1f}",

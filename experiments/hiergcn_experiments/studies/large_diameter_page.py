@@ -7,7 +7,7 @@ from typing import Any
 from hiergcn.research import Axis, Entry, Figure, PairedDifference, Panel, axes, method_colour, method_title, palette
 from hiergcn_experiments.display import DASH, DOTS, ROW, cell_table, curve
 from hiergcn_experiments.experiment import Scope, Study, Variant
-from hiergcn_experiments.page import Picture, Row, Section, Table, Text, Texts, mean, mean_and_std, points
+from hiergcn_experiments.page import Columns, Picture, Row, Section, Table, Text, Texts, mean, mean_and_std, points
 from hiergcn_experiments.paper.claims import CLAIMS as PAPER_CLAIMS
 from hiergcn_experiments.results import CellResult, Results
 from hiergcn_experiments.store import Record, latest
@@ -361,7 +361,7 @@ def _cost(results: RangeResults) -> Section | None:
     tables = []
     for dataset, one in results.cost.items():
         epochs, memory = one["epoch"], one["bytes"]
-        columns: dict[str, Callable[[str], Text | str]] = {
+        columns: Columns[str] = {
             "network": influence_title,
             "CPU ms per epoch": lambda name, s=epochs: f"{1000 * s[name]:.1f}",
             "times GCN, 2 layers": lambda name, s=epochs: f"{s[name] / s['gcn-2']:.2f}",
@@ -369,7 +369,7 @@ def _cost(results: RangeResults) -> Section | None:
             "peak memory, MiB": lambda name, m=memory: "–" if m[name] is None else f"{m[name] / 2**20:.0f}",
         }
         tables.append(Table.from_items(epochs, columns, f"{dataset_title(dataset)}, on a CPU."))
-    large: dict[str, Callable[[Record], Text | str]] = {
+    large: Columns[Record] = {
         "city": lambda one: f"{one.key['arguments']['nodes']:,} nodes, {one.result['edges']:,} edges",
         "generate, s": lambda one: f"{one.result['generate']:.1f}",
         "coarsen and prepare, s": lambda one: f"{one.result['prepare']:.1f}",
