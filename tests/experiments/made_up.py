@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from hiergcn_experiments.experiment import Cell, Experiment
 from hiergcn_experiments.paper.experiments import QUICK
@@ -37,3 +38,11 @@ def records_of(experiments: Iterable[Experiment], accuracy: Accuracy) -> list[Re
                 record = record_of(cell, place, accuracy(cell, splits.index(split), seed))
                 found[record.id] = record
     return list(found.values())
+
+
+def measured_record(
+    name: str, arguments: dict[str, Any], result: dict[str, Any], finished: str = "2026-01-01"
+) -> Record:
+    """Return the record of a measurement."""
+    made = {"commit": "abc", "device": "cpu", "processor": "a chip", "seconds": 1.0, "finished": finished}
+    return Record({"kind": "measurement", "name": name, "arguments": arguments}, None, result, made)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_up import measured_record
 
 from hiergcn.errors import InputError
 from hiergcn_experiments.experiment import Scope
@@ -38,9 +39,7 @@ def figures(auto: float, candidates: Accuracies, named: dict[str, float] | None 
 
 
 def record(task: str, split: int, result: dict[str, Any], finished: str = "2026-01-01", name: str = NAME) -> Record:
-    arguments = {"task": task, "split": split, "time_limit": 120.0}
-    made = {"commit": "abc", "device": "cpu", "processor": "a chip", "seconds": 1.0, "finished": finished}
-    return Record({"kind": "measurement", "name": name, "arguments": arguments}, None, result, made)
+    return measured_record(name, {"task": task, "split": split, "time_limit": 120.0}, result, finished)
 
 
 def table(sections: list[Section], name: str) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from made_up import measured_record as record
 
 from hiergcn.errors import InputError
 from hiergcn_experiments.experiment import Scope
@@ -23,11 +24,6 @@ from hiergcn_experiments.studies.labels import (
     labels_experiments,
 )
 from hiergcn_experiments.studies.labels_page import Curves, curves_of_tasks, labels_sections
-
-
-def record(name: str, arguments: dict[str, Any], result: dict[str, Any], finished: str = "2026-01-01") -> Record:
-    made = {"commit": "abc", "device": "cpu", "processor": "a chip", "seconds": 1.0, "finished": finished}
-    return Record({"kind": "measurement", "name": name, "arguments": arguments}, None, result, made)
 
 
 def accuracies(random: float, suggest: float) -> dict[str, Any]:

@@ -54,20 +54,6 @@ def done(store: Store) -> set[str]:
     return {record.id for record in store.records()}
 
 
-def runner(tmp_path: Path, seeds: int, epochs: int, workers: int = 1) -> "subprocess.Popen[str]":
-    script = tmp_path / "script.py"
-    script.write_text(
-        SCRIPT.format(tests=[str(Path(__file__).parent), str(Path(__file__).parents[1] / "cli")]), encoding="utf-8"
-    )
-    words = [str(tmp_path / "store"), str(seeds), str(epochs), str(workers)]
-    return subprocess.Popen(
-        [sys.executable, str(script), *words],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-
-
 def test_only_what_is_missing_is_done_and_again_gives_the_same(tmp_path: Path) -> None:
     store, bad, jobs = Store(tmp_path), Measurement("nothing_of_that_name"), mlp_jobs(3, 2)
     store.make()
@@ -95,7 +81,14 @@ def test_kill_loses_the_jobs_in_flight_and_nothing_else(tmp_path: Path) -> None:
     """Killed with SIGKILL in the middle, as by a machine that runs out of memory."""
     store, seeds, epochs = Store(tmp_path / "store"), 12, 40
     jobs = mlp_jobs(seeds, epochs)
-    process = runner(tmp_path, seeds, epochs, workers=2)
+    folders, script = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "cli")], tmp_path / "script.py"
+    script.write_text(SCRIPT.format(tests=folders), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(store.folder), str(seeds), str(epochs), "2"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )
     assert process.stdout is not None
     told = {process.stdout.readline().strip() for _ in range(3)}
     workers = children(process.pid)
