@@ -106,7 +106,7 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
     from hiergcn.graph.task import Task
     from hiergcn.model.inputs import build_method
     from hiergcn.settings.settings import settings_for
-    from hiergcn.train.learners import SingleLearner, labelled_nodes
+    from hiergcn.train.learners import Learner, labelled_nodes
 
     data = load_dataset(dataset)
     task, where = Task.of(data.graph, data.split), torch.device(device)
@@ -131,7 +131,7 @@ def epochs(dataset: str, model: str, device: str, repeats: int) -> dict[str, Any
         generator = torch.Generator(where).manual_seed(0)
         with where:
             network = method.build(prepared, task.n_classes, generator).to(where)
-        learner = SingleLearner(network, prepared.features, nodes, settings.train)
+        learner = Learner(network, prepared.features, nodes, settings.train)
 
         def step() -> float:
             loss = learner.step(1)

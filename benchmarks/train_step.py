@@ -27,7 +27,7 @@ from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import Settings, settings_for
-from hiergcn.train.learners import SingleLearner, labelled_nodes
+from hiergcn.train.learners import Learner, labelled_nodes
 from peers import PEERS, Step, peer_steps
 from roofline import Machine, hgcn_work
 
@@ -100,7 +100,7 @@ def our_steps(graph: Graph, split: Split, settings: Settings) -> tuple[Step, Ste
     prepared = method.prepare(task, coarsen(graph.adjacency, settings.model.levels, settings.coarsen), device)
     nodes = labelled_nodes(task, device, loss=settings.train.loss)
     model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))
-    learner = SingleLearner(model, prepared.features, nodes, settings.train)
+    learner = Learner(model, prepared.features, nodes, settings.train)
 
     def step() -> object:
         return learner.step(1)

@@ -16,7 +16,7 @@ from hiergcn.model.inputs import build_method
 from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.methods import HGCNConfig
-from hiergcn.train.learners import LearningNodes, SingleLearner, labelled_nodes
+from hiergcn.train.learners import Learner, LearningNodes, labelled_nodes
 
 
 class Counting(NodeModel):
@@ -36,7 +36,7 @@ class Counting(NodeModel):
 def test_the_loss_is_on_the_device_of_the_nodes() -> None:
     some = torch.zeros(2, dtype=torch.int64, device="meta")  # stands for a GPU
     nodes = LearningNodes(Labelled(some, some), Labelled(some, some))
-    learner = SingleLearner(Counting(), torch.ones(2, 2), nodes, TrainConfig())
+    learner = Learner(Counting(), torch.ones(2, 2), nodes, TrainConfig())
     loss = learner.step(1)
     assert loss.shape == (1,)
     assert loss.device.type == "meta"
@@ -46,13 +46,13 @@ CPU = torch.device("cpu")
 PLAIN = HGCNConfig(levels=2, hidden=8, channels=1, weight_embedding=2, dropout=0.0)
 
 
-def learner_of(config: HGCNConfig) -> SingleLearner:
+def learner_of(config: HGCNConfig) -> Learner:
     graph = planted_graph(200, seed=1)
     task = Task.of(graph, Split.random(graph.truth, per_class=5, validation=40, seed=0))
     method = build_method("hgcn", config)
     prepared = method.prepare(task, coarsen(task.adjacency, config.levels), CPU)
     model = method.build(prepared, task.n_classes, torch.Generator().manual_seed(0))
-    return SingleLearner(model, prepared.features, labelled_nodes(task, CPU), TrainConfig())
+    return Learner(model, prepared.features, labelled_nodes(task, CPU), TrainConfig())
 
 
 @pytest.mark.parametrize("changes", [{}, {"networks": 2}, {"nearness": True}, {"nearness": True, "networks": 2}])

@@ -5,7 +5,6 @@
 The numbers are the same to the last bit.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -125,19 +124,32 @@ class Evaluation:
     validation_accuracy: Tensor
 
 
-class Learner(ABC):
-    """A model in training, with its optimiser; see `Replicas` for several."""
+class Learner:
+    """A model in training, with its optimiser. Others learn in batches, or side by side.
 
-    model: NodeModel
-    optimiser: Optimiser
+    If it draws no random numbers, each forward pass serves an evaluation and the next step, which saves a quarter.
+    """
 
-    @abstractmethod
+    def __init__(self, model: NodeModel, features: Features, nodes: LearningNodes, config: TrainConfig) -> None:
+        self.model, self.features, self.nodes = model, features, with_cached(model, nodes)
+        self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
+        self.next_loss: Tensor | None = None
+
     def step(self, epoch: int) -> Tensor:
         """Train for one epoch and return the loss of each model, (models,)."""
+        if self.next_loss is not None:
+            loss, self.next_loss = self.next_loss, None
+            return descend(loss, self.optimiser).view(1)
+        taken = self.model.train().step(self.features, self.nodes.train, self.optimiser, epoch)
+        return torch.as_tensor(taken, device=self.nodes.train.nodes.device).view(1)
 
-    @abstractmethod
     def evaluate(self) -> Evaluation:
         """Return logits and scores of each model, in evaluation mode."""
+        if not self.model.draws:
+            logits, self.next_loss = self.model.train().forward_with_loss(self.features, self.nodes.train)
+            return evaluation(logits.detach(), self.nodes)
+        with torch.no_grad():
+            return evaluation(self.model.eval()(self.features), self.nodes)
 
     def weights(self) -> dict[str, Tensor]:
         """Return the state to save, by name; the first axis is that of the models."""
@@ -165,39 +177,10 @@ class Learner(ABC):
         for name, value in state.items():
             part, _, rest = name.partition(".")
             parts.get(part, {})[rest] = value
+        self.next_loss = None
         self.model.load_state_dict(parts["model"])
         if isinstance(self.optimiser, Adam):
             self.optimiser.load_state_dict(parts["optimiser"])
-
-
-class SingleLearner(Learner):
-    """One model, trained by its own `step`.
-
-    If it draws no random numbers, each forward pass serves an evaluation and the next step, which saves a quarter.
-    """
-
-    def __init__(self, model: NodeModel, features: Features, nodes: LearningNodes, config: TrainConfig) -> None:
-        self.model, self.features, self.nodes = model, features, with_cached(model, nodes)
-        self.optimiser = make_optimiser(model, dict(model.named_parameters()), config)
-        self.next_loss: Tensor | None = None
-
-    def step(self, epoch: int) -> Tensor:
-        if self.next_loss is not None:
-            loss, self.next_loss = self.next_loss, None
-            return descend(loss, self.optimiser).view(1)
-        taken = self.model.train().step(self.features, self.nodes.train, self.optimiser, epoch)
-        return torch.as_tensor(taken, device=self.nodes.train.nodes.device).view(1)
-
-    def evaluate(self) -> Evaluation:
-        if not self.model.draws:
-            logits, self.next_loss = self.model.train().forward_with_loss(self.features, self.nodes.train)
-            return evaluation(logits.detach(), self.nodes)
-        with torch.no_grad():
-            return evaluation(self.model.eval()(self.features), self.nodes)
-
-    def load_training_state(self, state: dict[str, Tensor]) -> None:
-        self.next_loss = None
-        super().load_training_state(state)
 
 
 def evaluation(logits: Tensor, nodes: LearningNodes) -> Evaluation:

@@ -24,7 +24,7 @@ from hiergcn.model.ops import gpu_kernels, kernels_if_worthwhile
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.train.checkpoint import SeedCheckpoint
 from hiergcn.train.events import EpochDone, OnEpoch, StopTraining
-from hiergcn.train.learners import Evaluation, Learner, SingleLearner, labelled_nodes
+from hiergcn.train.learners import Evaluation, Learner, labelled_nodes
 
 if TYPE_CHECKING:
     from hiergcn.train.batches import Batches
@@ -175,9 +175,8 @@ def train_seed(
     generator = torch.Generator(device).manual_seed(seed)
     model = build_model(method, task, config, prepared, generator)
     nodes = labelled_nodes(task, device, config.class_weight, config.loss)
-    learner: Learner
     if batches is None:
-        learner = SingleLearner(model, prepared.features, nodes, config)
+        learner = Learner(model, prepared.features, nodes, config)
     else:
         from hiergcn.train.batches import BatchLearner
 
