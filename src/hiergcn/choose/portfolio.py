@@ -153,7 +153,7 @@ def candidate_title(name: str) -> str:
     method = method_named_in(name)
     kind, *inputs = name.removeprefix(method).split("+")
     kind = kind.removeprefix("-").replace("-", " ")
-    titles = [one.title for one in INPUTS if one.name in inputs]
+    titles = [added.title for added in INPUTS if added.name in inputs]
     beside = " and".join(title if k == 0 else title.removeprefix(" with") for k, title in enumerate(titles))
     return method_title(method) + (f" ({kind})" if kind else "") + beside
 

@@ -86,14 +86,6 @@ class CandidateState:
         outputs = self.results.mean() if outputs is None else outputs
         return outputs if outputs.shape[1] == 1 else self.temperature.scale(outputs).astype(np.float32)
 
-    def reason(self, structural: bool) -> str:
-        """Return why it is a good one, if it is: by its inputs, or else by its method."""
-        info = method_info(self.entry.method)
-        features = "features made from the edges" if structural else "features"
-        by_inputs = [kind.reason for kind in INPUTS if kind.name in self.entry.inputs and kind.reason]
-        without = info.reason_without_features if structural else None
-        return (by_inputs[0] if by_inputs else without or info.reason).format(features=features)
-
 
 def choose(
     trainer: Trainer,
@@ -123,7 +115,7 @@ def choose(
     try:
         automatic.run()
     except KeyboardInterrupt:
-        if not any(candidate.is_done for candidate in automatic.candidates):
+        if not automatic.done:
             raise
         automatic.interrupted = True
     automatic.weigh()
@@ -166,29 +158,36 @@ class Automatic:
         self.interrupted = False
 
     @property
+    def done(self) -> list[CandidateState]:
+        """The candidates that have a result."""
+        return [candidate for candidate in self.candidates if candidate.is_done]
+
+    @property
     def chosen(self) -> list[CandidateState]:
         """The candidates in the answer, that with the largest weight first."""
-        return sorted((one for one in self.candidates if one.weight > 0), key=lambda one: -one.weight)
+        weighty = (candidate for candidate in self.candidates if candidate.weight > 0)
+        return sorted(weighty, key=lambda candidate: -candidate.weight)
 
     @property
     def verdict(self) -> str:
         """What was chosen and why, in two sentences at most."""
-        first, *others = self.chosen
-        name = first.entry.title
-        what = f"{name[0].upper()}{name[1:]} is best here"
-        if others:
-            parts = [f"{one.entry.title} ({100 * one.weight:.0f} %)" for one in others[:3]]
-            parts += [f"{len(others) - 3} more"] if len(others) > 3 else []
-            listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-            what = f"{name[0].upper()}{name[1:]} ({100 * first.weight:.0f} %) answers together with {listed}"
-        shares: defaultdict[str, float] = defaultdict(float)
+        features = "features made from the edges" if self.structural else "features"
+        parts, shares = list[str](), defaultdict[str, float](float)
         for candidate in self.chosen:
-            shares[candidate.reason(self.structural)] += candidate.weight
+            parts.append(f"{candidate.entry.title} ({100 * candidate.weight:.0f} %)")
+            info, inputs = method_info(candidate.entry.method), candidate.entry.inputs
+            reasons = [kind.reason for kind in INPUTS if kind.name in inputs and kind.reason]
+            reasons += [info.reason_without_features if self.structural else None, info.reason]
+            shares[next(filter(None, reasons)).format(features=features)] += candidate.weight
+        first, *others = parts
+        parts = [*others[:3], f"{len(others) - 3} more"] if len(others) > 3 else others
+        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
+        what = f"{first} answers together with {listed}" if others else f"{self.chosen[0].entry.title} is best here"
         most = max(shares, key=lambda reason: shares[reason])
         reason = most if shares[most] > 0.5 else "no single method is clearly better"
         validated = len(self.validation)
         few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
-        return f"{what}: {reason}.{few}"
+        return f"{what[0].upper()}{what[1:]}: {reason}.{few}"
 
     def run(self) -> None:
         """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""
@@ -215,7 +214,7 @@ class Automatic:
 
     def state(self) -> SearchState:
         """Return what is known by now."""
-        scores = {one.entry.name: self.node_scores(one) for one in self.candidates if one.is_done}
+        scores = {candidate.entry.name: self.node_scores(candidate) for candidate in self.done}
         accuracy = {name: float(score.mean()) for name, score in scores.items()}
         best = max(accuracy, key=lambda name: accuracy[name], default=None)
         score = np.concatenate([[0, 0, 1, 1], [] if best is None else scores[best]])  # few nodes without a mistake, too
@@ -251,7 +250,7 @@ class Automatic:
         elif not simple and self.budget.is_over(self.share):  # before reasons that speak of candidates without time
             candidate.left_out = NO_TIME
         elif entry.when is not None and not entry.when.holds(now):
-            reasons = {one.entry.name: one.left_out for one in self.candidates if one.untried}
+            reasons = {other.entry.name: other.left_out for other in self.candidates if other.untried}
             unknown = next((reasons[name] for name in entry.when.evidence if name in reasons), None)
             candidate.left_out = unknown or entry.when.otherwise
         if candidate.left_out:
@@ -291,7 +290,7 @@ class Automatic:
             candidate.left_out, candidate.untried = NO_TIME, True
             return None
         candidate.settings = replace(settings, train=replace(settings.train, epochs=max(affordable, 1)))
-        grace = grace if any(one.is_done for one in self.candidates) else math.inf  # there must be an answer
+        grace = grace if self.done else math.inf  # there must be an answer
         return Watch(self.budget, self.share, now, grace, len(self.folds), epochs)
 
     def settings_of(self, entry: Candidate) -> Settings:
@@ -344,14 +343,14 @@ class Automatic:
         """The first method of labels alone that makes no mistake on validation: nothing can be shown to be better."""
         if len(self.validation_labels) < CLEAR:
             return None
-        done = (one for one in self.candidates if one.is_done and not one.entry.uses_features)
-        return next((one for one in done if self.node_scores(one).mean() == 1.0), None)
+        by_labels = (candidate for candidate in self.done if not candidate.entry.uses_features)
+        return next((candidate for candidate in by_labels if self.node_scores(candidate).mean() == 1.0), None)
 
     def weigh(self) -> None:
         """Set the weights from the mean probabilities of each candidate at the validation nodes."""
-        done = [candidate for candidate in self.candidates if candidate.is_done]
+        done = self.done
         if not done:
-            reasons = "; ".join(f"{one.entry.name}: {one.left_out}" for one in self.candidates[:3])
+            reasons = "; ".join(f"{failed.entry.name}: {failed.left_out}" for failed in self.candidates[:3])
             raise HierGCNError(f"No candidate could be trained ({reasons}).")
         if self.trainer.graph.labels is not None:
             for candidate in done:

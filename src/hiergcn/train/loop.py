@@ -268,6 +268,6 @@ def outcomes_of(tasks: Sequence[Task], seeds: Sequence[int], selection: Selectio
             outcomes.append(SeedOutcome(seed, rows, None, None, None, seconds, failure))
         else:
             restored = task.target.restored(outputs[r].contiguous().numpy())
-            own = {name: each[r].contiguous() for name, each in weights.items()}
-            outcomes.append(SeedOutcome(seed, rows, best[r], restored, own, seconds))
+            state = {name: each[r].contiguous() for name, each in weights.items()}
+            outcomes.append(SeedOutcome(seed, rows, best[r], restored, state, seconds))
     return outcomes
