@@ -127,12 +127,6 @@ def test_settings_of_columns_need_columns() -> None:
         build_method("mlp", settings_for("mlp").override({"sharp": True}).model)
 
 
-def test_columns_of_a_task_are_made_once(graph: Graph, split: Split) -> None:
-    task = Task.of(graph, split)
-    assert harmonic_columns(task) is harmonic_columns(task)
-    assert harmonic_columns(Task.of(graph, split)) is not harmonic_columns(task)
-
-
 def test_sharp_columns_are_those_of_a_sharp_diffusion(graph: Graph, split: Split) -> None:
     task = Task.of(graph, split)
     sharp = Diffusion(graph.adjacency, sharp=True).cross_fitted(split.train, graph.truth[split.train], 4)

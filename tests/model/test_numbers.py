@@ -7,11 +7,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import stratified_folds
 from hiergcn.graph.task import Task
 from hiergcn.model.ensemble import Ensemble
 from hiergcn.model.inputs import build_method
@@ -86,27 +84,6 @@ def test_a_node_that_no_value_reaches_gets_the_mean(adjacency: sp.csr_array) -> 
     centred = VALUES - VALUES.mean()
     for method in LABELS_ALONE:
         assert solved(method, adjacency, centred, 1)[10, 0] == pytest.approx(0.0, abs=1e-6)
-
-
-def test_harmonic_numbers_are_the_means_of_their_neighbours(adjacency: sp.csr_array) -> None:
-    found = Diffusion(adjacency).harmonic(NODES, VALUES, 1)[:, 0]
-    np.testing.assert_allclose(found[NODES], VALUES, atol=1e-12)
-    others = np.setdiff1d(np.arange(10), NODES)
-    means = (adjacency @ found)[others] / adjacency.sum(axis=1)[others]
-    np.testing.assert_allclose(found[others], means, atol=1e-6)
-
-
-def test_no_training_node_sees_its_own_number_in_its_column() -> None:
-    rng = np.random.default_rng(0)
-    nodes, values = np.arange(0, 60, 2), rng.standard_normal(30)
-    ring = sp.csr_array(sp.diags_array([1.0, 1.0], offsets=[1, -1], shape=(60, 60)))
-    before = Diffusion(ring).cross_fitted(nodes, values, 1)
-    other = np.argsort(values)[15]
-    changed = values.copy()
-    changed[other] += 1e-9  # stays in its fold
-    after = Diffusion(ring).cross_fitted(nodes, changed, 1)
-    assert after[nodes[other], 0] == before[nodes[other], 0]
-    assert np.bincount(stratified_folds(values)).tolist() == [6] * 5
 
 
 class Fixed(NodeModel):

@@ -208,18 +208,6 @@ def test_csr_product_of_replicas(n: int, m: int, mostly_zero: bool, ordered: boo
         np.testing.assert_allclose(product[r].cpu().numpy(), alone @ dense[r].numpy(), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("mostly_zero", [False, True])
-def test_csr_product_into_rows_of_a_tensor(mostly_zero: bool) -> None:
-    rng = np.random.default_rng(0)
-    matrix = sp.csr_array(sp.random_array((20, 300), density=0.4, rng=rng, dtype=np.float32))  # long rows
-    given = row_chunks(on_gpu(matrix.indptr)), on_gpu(matrix.indices), on_gpu(matrix.data).expand(3, -1)
-    dense, whole = torch.randn(3, 300, 19, device=DEVICE), torch.full((3, 22, 19), 7.0, device=DEVICE)
-    kernels.csr_product_of_replicas(*given, dense, mostly_zero=mostly_zero, out=whole[:, :20])
-    expected = kernels.csr_product_of_replicas(*given, dense, mostly_zero=mostly_zero)
-    assert torch.equal(whole[:, :20], expected)
-    assert (whole[:, 20:] == 7.0).all()
-
-
 @pytest.mark.parametrize("nodes_first", [False, True])
 def test_keep_better(nodes_first: bool) -> None:
     new, kept = torch.randn(3, 41, 7, device=DEVICE), torch.randn(3, 41, 7, device=DEVICE)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from hiergcn.datasets import planted_graph
-from hiergcn.model.hgcn_plus import Components, principal_components
+from hiergcn.model.hgcn_plus import principal_components
 from hiergcn.model.ops.propagation import mean_of_powers
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 
@@ -53,12 +53,6 @@ def test_fewer_nodes_than_components() -> None:
     assert int((seen[0].abs() > 1e-6).sum()) == 1
 
 
-def test_no_more_components_than_columns(case: Case) -> None:
-    X, _, spread = case
-    features = torch.tensor(X[:, :3], dtype=torch.float32)
-    assert principal_components(features, spread, 10).directions.shape == (3, 3)
-
-
 @pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
 def test_constant_features_give_zero(case: Case, value: float) -> None:
     _, _, spread = case
@@ -90,12 +84,3 @@ def test_signs_do_not_depend_on_the_svd(case: Case, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(torch.linalg, "svd", other_way_up)
     torch.testing.assert_close(principal_components(features, spread, 5).directions, found)
-
-
-def test_components_are_scaled_and_restored(case: Case) -> None:
-    X, _, spread = case
-    features = torch.tensor(X, dtype=torch.float32)
-    found = principal_components(features, spread, 4)
-    torch.testing.assert_close(found.scaled(3.0)(features), 3.0 * found(features))
-    weights = {"feature_centre": found.centre, "feature_directions": found.directions}
-    torch.testing.assert_close(Components.of(weights, torch.device("cpu"))(features), found(features))

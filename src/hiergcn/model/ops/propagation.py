@@ -343,23 +343,19 @@ def _panels(n: int, f: int) -> Tensor:
     return torch.empty(blocks * COLUMNS // width, n, width)
 
 
-class Propagated(NamedTuple):
-    """Features after propagation, batch normalisation and dropout, in panels of columns."""
-
-    panels: Tensor  # (panels, n, columns of a panel); columns beyond f are 0
-    mean: Tensor  # of the columns before batch normalisation, (f,); empty without it
-    variance: Tensor
-
-
 def spread_features(
     levels: Stacked, X: Tensor, keep: Tensor, mask: Mask | None, epsilon: float | None = None
-) -> Propagated:
-    """Return dropout(P diag(keep) X) of dense X, (n, f); with epsilon, its columns are normalised before dropout."""
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return dropout(P diag(keep) X) of dense X, (n, f), in panels of columns; those beyond f are 0.
+
+    With epsilon, columns are normalised before dropout. Their mean and variance, (f,), come second; else empty tensors.
+    """
     n, f = X.shape
     blocks, panels = -(-f // COLUMNS), _panels(n, f)
     moments = np.empty((2, 0 if epsilon is None else blocks * COLUMNS))
     _in_blocks(levels, blocks, X, panels.view(-1, panels.shape[2]), keep, mask, epsilon, moments)
-    return Propagated(panels, *torch.from_numpy(moments[:, :f]).float())
+    mean, variance = torch.from_numpy(moments[:, :f]).float()
+    return panels, mean, variance
 
 
 def _in_blocks(
