@@ -182,16 +182,13 @@ def test_chance_speaks_for_graphsage_unless_neighbours_share_their_class(
     assert not now._replace(error=0.01).neighbours_differ
 
 
-def test_weights_and_shares_sum_to_1(result: Run) -> None:
-    assert sum(one.share for one in result.members) == pytest.approx(1.0)
-    assert sum(one.weight for one in result.leaderboard or ()) == pytest.approx(1.0)
-    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-4)
-
-
 def test_the_same_seed_gives_the_same_answer(graph: Graph, result: Run) -> None:
     again = chosen(graph)
     assert np.array_equal(again.probabilities, result.probabilities)
     assert again.verdict == result.verdict
+    assert sum(one.share for one in result.members) == pytest.approx(1.0)
+    assert sum(one.weight for one in result.leaderboard or ()) == pytest.approx(1.0)
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1.0, rtol=1e-4)
 
 
 def test_test_labels_are_not_used(graph: Graph, result: Run) -> None:
@@ -248,29 +245,26 @@ def test_a_candidate_that_the_clock_ends_keeps_its_best_epoch(monkeypatch: pytes
     assert next(read) < 60 + 60  # it was ended early
 
 
-def test_an_interruption_keeps_what_is_finished(graph: Graph) -> None:
-    done = []
+@pytest.mark.parametrize("after", [2, 0])
+def test_an_interruption_keeps_what_is_finished(graph: Graph, after: int) -> None:
+    """And is raised if nothing is."""
+    done: list[str] = []
 
     def stop(event: FitEvent) -> None:
         if isinstance(event, CandidateDone):
             done.append(event.name)
-            if len(done) == 2:
-                raise KeyboardInterrupt
+        if isinstance(event, CandidateDone | CandidateStarted) and len(done) == after:
+            raise KeyboardInterrupt
 
+    if not after:
+        with pytest.raises(KeyboardInterrupt):
+            chosen(graph, on_event=stop)
+        return
     found = chosen(graph, on_event=stop)
     assert found.interrupted
     assert found.metrics()["interrupted"]
     assert done == ["label-propagation", "harmonic"]
     assert {one.name for one in found.leaderboard or () if one.seeds} == set(done)
-
-
-def test_an_interruption_before_anything_is_finished_is_raised(graph: Graph) -> None:
-    def stop(event: FitEvent) -> None:
-        if isinstance(event, CandidateStarted):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        chosen(graph, on_event=stop)
 
 
 @pytest.fixture

@@ -104,21 +104,15 @@ def test_calibration_error_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("temperature", "before", "after", "end"),
+    ("temperature", "before", "after", "text"),
     [
         (0.5, 0.229, 0.045, "temperature 0.50, fitted on validation nodes; the {} falls from 22.9 % to 4.5 %."),
         (0.9, 0.01, 0.02, "fitted on validation nodes; the {} rises from 1.0 % to 2.0 %, so it did not help there."),
         (1.1, 0.0301, 0.0302, "the {} stays at 3.0 %."),
+        (1, 0.1, 0.1, "Confidence is not calibrated, because 12 validation nodes are too few; the {} is 10.0 %."),
     ],
 )
-def test_one_sentence_tells_what_calibration_did(temperature: float, before: float, after: float, end: str) -> None:
-    text = describe_calibration({"temperature": temperature, "ece_before": before, "ece_after": after, "on": "test"})
-    assert text.startswith("Confidence is calibrated with ")
-    assert text.endswith(end.format("expected calibration error (ECE) on test nodes"))
-
-
-def test_one_sentence_tells_why_nothing_was_done() -> None:
-    kept = {"temperature": 1.0, "note": "12 validation nodes are too few", "ece_before": 0.1, "ece_after": 0.1}
-    text = describe_calibration(kept | {"on": "test"})
-    assert text.startswith("Confidence is not calibrated, because 12 validation nodes are too few; the expected")
-    assert text.endswith("is 10.0 %.")
+def test_one_sentence_tells_what_calibration_did(temperature: float, before: float, after: float, text: str) -> None:
+    figures = {"temperature": temperature, "ece_before": before, "ece_after": after, "on": "test"}
+    described = describe_calibration(figures | {"note": "12 validation nodes are too few"})
+    assert described.endswith(text.format("expected calibration error (ECE) on test nodes"))
