@@ -283,22 +283,18 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
     if ray.is_initialized():
         return False
     address = address or os.environ.get(RAY_ADDRESS) or None
+    address = None if address == "auto" else address
     cluster, why = address, "No Ray cluster found; started"
-    if address in (None, "auto"):  # where Ray itself looks
+    if address is None:  # where Ray itself looks
         file = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
         cluster = (file.read_text(encoding="utf-8").strip() or None) if file.exists() else None
     if cluster not in (None, "local"):
         try:
             _check_listening(cluster)
         except InputError:
-            if address not in ("auto", None):
+            if address is not None:
                 raise
             why, cluster = f"Nothing answers at {cluster}, the last Ray cluster of this machine; started", None
-    if address == "auto" and cluster is None:
-        raise InputError(
-            "RAY_ADDRESS is auto, and no Ray cluster runs on this machine. Start one with `ray start --head`, or "
-            "unset RAY_ADDRESS."
-        )
     in_main = threading.current_thread() is threading.main_thread()
     handlers = {number: signal.getsignal(number) for number in STOPPING} if in_main else {}  # Ray replaces them
     unset = "RAY_USAGE_STATS_ENABLED" not in os.environ
@@ -308,7 +304,7 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
             ray.init(address="local", num_cpus=workers, include_dashboard=False, **_QUIET)
             on_note(f"{why} one on this machine, {_amounts({'CPU': ray.cluster_resources().get('CPU', 0)})}.")
             return True
-        ray.init(address=None if address == "auto" else address, **_QUIET)
+        ray.init(address=address, **_QUIET)
         return True
     except Exception as error:  # Ray raises plain exceptions
         said = " ".join(str(error).split())
