@@ -1,5 +1,6 @@
 """A cluster of `ray start --head`, with a token: every way to name it, and the sentence of every way to miss it."""
 
+import math
 import os
 import secrets
 import shutil
@@ -223,12 +224,12 @@ def test_a_cluster_that_is_started_is_told_and_ends(commands: Commands) -> None:
 
 
 class FakeRay:
-    """A Ray that connects, or does not."""
+    """A Ray that connects, or does not: the first `times` times."""
 
     exceptions = ray.exceptions
 
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
+    def __init__(self, error: Exception | None = None, times: float = math.inf) -> None:
+        self.error, self.times = error, times
         self.addresses: list[Any] = []
 
     def is_initialized(self) -> bool:
@@ -236,7 +237,7 @@ class FakeRay:
 
     def init(self, address: str | None, **_: Any) -> None:
         self.addresses.append(address)
-        if self.error:
+        if self.error and len(self.addresses) <= self.times:
             raise self.error
 
     def cluster_resources(self) -> dict[str, float]:
@@ -282,8 +283,14 @@ def test_the_address_is_that_of_the_environment_or_of_this_machine(
 
 
 def test_why_there_is_no_connection_is_told(listening: str) -> None:
+    """A server of Ray Client that does not start is tried again before."""
+    failed = ConnectionAbortedError("RuntimeError: Starting Ray client server failed. See its log.")
+    fake = FakeRay(failed, times=2)
+    assert connect(fake, f"ray://{listening}", None, pytest.fail)
+    assert len(fake.addresses) == 3
     there = "The cluster was started with:\n    Ray: 2.50.0\n    Python: 3.12.1\n"
     for error, reason in {
+        failed: "Ray says: RuntimeError: Starting Ray client server failed. See its log.",
         ConnectionError("anything\nelse"): "Ray says: anything else",
         ray.exceptions.AuthenticationError("no authentication token was found"): "It asks for its token. Set RAY_AUTH",
         RuntimeError(f"Version mismatch: {there}"): "It has other versions than this machine: The cluster was started "

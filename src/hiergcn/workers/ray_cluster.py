@@ -304,7 +304,13 @@ def connect(ray: Any, address: str | None, workers: int | None, on_note: Callabl
             ray.init(address="local", num_cpus=workers, include_dashboard=False, **_QUIET)
             on_note(f"{why} one on this machine, {_amounts({'CPU': ray.cluster_resources().get('CPU', 0)})}.")
             return True
-        ray.init(address=address, **_QUIET)
+        for left in (2, 1, 0):
+            try:
+                ray.init(address=address, **_QUIET)
+                break
+            except (OSError, RuntimeError) as error:
+                if not left or "Starting Ray client server failed" not in str(error):  # on a busy machine, now and then
+                    raise
         return True
     except Exception as error:  # Ray raises plain exceptions
         said = " ".join(str(error).split())
