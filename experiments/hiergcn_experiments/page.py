@@ -9,6 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from markupsafe import Markup, escape
+
 from hiergcn.research import Figure, Summary, rendered, script, write_text
 from hiergcn_experiments.store import Record
 
@@ -180,9 +182,18 @@ def write_page(page: Page, folder: Path, name: str = "README.md") -> Path:
         shown.figure.save(folder / "figures" / f"{shown.name}.svg", WIDTH)
     write_text(folder / name, markdown(page))
     drawn = {shown.name: shown.figure.html(shown.description) for shown in page.pictures}
-    values = {"page": page, "drawn": drawn, "count": Counter(page.verdicts)}
+    values = {"page": page, "drawn": drawn, "count": Counter(page.verdicts), "with_code": with_code}
     html = rendered("paper.html", script=script("page"), package="hiergcn_experiments", **values)
     return write_text(folder / "index.html", html)
+
+
+def with_code(text: str) -> Markup:
+    """Turn text between backticks into <code> and between asterisks into <em> elements; everything is escaped."""
+
+    def marked(part: re.Match[str]) -> str:
+        return f"<em>{part[2]}</em>" if part[1] is None else f"<code>{part[1]}</code>"
+
+    return Markup(re.sub(r"`([^`]*)`|\*(\w[^*`]*)\*", marked, str(escape(text))))  # noqa: S704  (just escaped)
 
 
 def markdown(page: Page) -> str:

@@ -7,7 +7,7 @@ import pytest
 from made_up import TINY, records_of
 
 from hiergcn_experiments.experiment import Cell, Measurement
-from hiergcn_experiments.page import Table, markdown, table_lines
+from hiergcn_experiments.page import Table, markdown, table_lines, with_code
 from hiergcn_experiments.paper.claims import verdicts_on
 from hiergcn_experiments.paper.evidence import Evidence
 from hiergcn_experiments.paper.experiments import FULL, paper_experiments, plus_experiments
@@ -128,3 +128,16 @@ class TestCommittedPages:
         assert isinstance(table, Table)
         public = "\n".join(table_lines(table))
         assert public in (RESULTS / "plus" / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("run `hiergcn <x>` & look", "run <code>hiergcn &lt;x&gt;</code> &amp; look"),
+        ("a lone ` <b>", "a lone ` &lt;b&gt;"),
+        ("`a` and `b`", "<code>a</code> and <code>b</code>"),
+        ("*best <i>* of `a*b*c`, 2 * 3 * 4", "<em>best &lt;i&gt;</em> of <code>a*b*c</code>, 2 * 3 * 4"),
+    ],
+)
+def test_code_and_emphasis(text: str, expected: str) -> None:
+    assert with_code(text) == expected

@@ -154,7 +154,9 @@ def caution(doubtful: int, labels: int) -> str:
 def _hyper_node_members(hierarchy: Hierarchy | None, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return the members of the smallest hyper-node of each node that has a few others; none without a hierarchy."""
     members: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(nodes)
-    for group in () if hierarchy is None else map(hierarchy.hyper_nodes, range(1, 1 + hierarchy.depth)):
+    if hierarchy is None:
+        return members
+    for group in map(hierarchy.hyper_nodes, range(1, 1 + hierarchy.depth)):
         order = np.argsort(group, kind="stable")
         start = np.searchsorted(group[order], np.arange(group.max(initial=-1) + 2))
         for k, hyper_node in enumerate(group[nodes]):

@@ -108,7 +108,11 @@ def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
             cell.across(ends[0], ends[1], 0, MUTED, 1.4)
             for what, (title, colour, shape, size) in SCORES.items():
                 cell.dot(100 * row[what], colour, shape, size, f"{row['name']}: {title} {100 * row[what]:.1f} %")
-        about = {"support": row["support"], "trained": int(trained.get(row["name"], 0)), "plot": cell.html()}
+        about: dict[str, Any] = {
+            "support": row["support"],
+            "trained": int(trained.get(row["name"], 0)),
+            "plot": cell.html(),
+        }
         rows.append(ClassRow(number, row["name"], colours[number], **shown, **about))
 
     parts = evaluated_parts(run.scores)

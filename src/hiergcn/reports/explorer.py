@@ -93,7 +93,7 @@ class Tree:
                 adjacency.append(coarser.adjacency)
                 group.append(finer.grouping())
                 weight.append(np.bincount(group[-1], weights=weight[-1]).astype(np.int64))
-        orders, parents = [np.arange(len(weight[-1]))], []
+        orders, parents = [np.arange(len(weight[-1]))], list[npt.NDArray[np.int32]]()
         for joined, heavy in zip(reversed(group), reversed(weight[:-1]), strict=True):
             parent = np.argsort(orders[0])[joined]  # the new number of each node's hyper-node
             orders.insert(0, np.lexsort((-heavy, parent)))  # the heaviest member comes first
@@ -172,7 +172,8 @@ def _spectral(similarity: Floats) -> Positions:
     largest = pair[np.abs(pair).argmax(axis=0), [0, 1]]  # of each; its sign, which is arbitrary, becomes positive
     positions: Positions = (pair * np.sign(largest) / np.maximum(np.abs(largest), 1e-12)) @ np.array([1, 1j])
     node = np.arange(n)
-    return positions + 0.5 * np.sqrt((node + 0.5) / n) * np.exp(1j * GOLDEN_ANGLE * node)
+    positions += 0.5 * np.sqrt((node + 0.5) / n) * np.exp(1j * GOLDEN_ANGLE * node)
+    return positions
 
 
 def _members(tree: Tree, level: int, around: Positions) -> Positions:
@@ -203,7 +204,7 @@ def _spiral(weight: Floats, first: Ints, total: Floats) -> Positions:
 
 def _sums(values: Positions, group: npt.NDArray[np.integer], n: int) -> Positions:
     real, imaginary = (np.bincount(group, weights=part, minlength=n) for part in (values.real, values.imag))
-    return np.asarray(real + 1j * imaginary)
+    return np.asarray(real + 1j * imaginary, np.complex128)
 
 
 def pushed_apart(positions: Positions, radius: Floats, rounds: int) -> Positions:

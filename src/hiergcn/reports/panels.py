@@ -131,9 +131,9 @@ class Marks:
         """Add a line over the whole plot at a value of one axis."""
         at, down = ("0", "100%"), (self.top, self.bottom)
         if x is not None:
-            at = (share(self.x.at(x)),) * 2
+            at = share(self.x.at(x)), share(self.x.at(x))
         if y is not None:
-            down = (self.down(y),) * 2
+            down = self.down(y), self.down(y)
         self.marks.append(line(at, down, colour, 1.4, stroke_dasharray=dash, data_tip=escape(tip)))
 
     def bar(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from markupsafe import Markup
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
@@ -78,7 +79,7 @@ def render(run: ShownRun) -> str:
     )
 
 
-def _curves(run: ShownRun, numbers: bool) -> Any:
+def _curves(run: ShownRun, numbers: bool) -> Markup | None:
     """Return the figure of training; None if all is learned in one step."""
     metrics, selected = run.scores, run.scores["selected_seed"]
     history = run.history[run.history["seed"] == selected] if numbers else run.history

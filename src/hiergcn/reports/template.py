@@ -31,7 +31,6 @@ def rendered(template: str, *, script: Markup | None = None, package: str = "hie
     environment.filters |= {
         "percent": in_percent,
         "mean_and_std": mean_and_std,
-        "with_code": with_code,
         "breakable": breakable,
         "capital": lambda text: text[:1].upper() + text[1:],
         "signed": signed,
@@ -69,15 +68,6 @@ def settings_rows(settings: Settings, reasons: Mapping[str, str], prefix: str = 
         for group in ("model", "train", "coarsen")
         for name, value in groups[group].items()
     ]
-
-
-def with_code(text: str) -> Markup:
-    """Turn text between backticks into <code> and between asterisks into <em> elements; everything is escaped."""
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # an unpaired backtick: nothing is code
-        return escape(text)
-    plain = [Markup(re.sub(r"\*(\w[^*]*)\*", r"<em>\1</em>", str(escape(part)))) for part in parts]  # noqa: S704  (just escaped)
-    return Markup().join(Markup("<code>{}</code>").format(part) if k % 2 else plain[k] for k, part in enumerate(parts))
 
 
 def breakable(name: str) -> Markup:
