@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hiergcn.reports.palette import CLASS_COLOURS, OTHER, class_colours, css_variables, light, method_colour
+from hiergcn.reports.palette import CLASS_COLOURS, COLOURS, OTHER, class_colours, light, method_colour
 from hiergcn.settings.registry import method_names
 
 
@@ -30,5 +30,5 @@ def test_colours_are_of_methods_that_exist() -> None:
 
 def test_every_variable_has_a_value_in_both_themes() -> None:
     names = [colour[4:-1] for colour in (*CLASS_COLOURS, OTHER)]
-    assert all(css_variables().count(f"{name}: #") == 2 for name in names)
+    assert all(COLOURS.count(f"{name}: #") == 2 for name in names)
     assert light(f"a {CLASS_COLOURS[0]} b") == "a #0072b2 b"

@@ -1,12 +1,13 @@
 """Colours of every picture in the project: one for each role, class and method, in light and in dark.
 
-A colour is a CSS variable, so that pictures inside a page follow its theme. `light` resolves them for files. Hues are
-those of Okabe and Ito, which can be told apart with any colour vision, and four more of similar lightness. Their yellow
+A colour is a CSS variable of `templates/colours.css`, so that pictures inside a page follow its theme. `light` resolves
+them for files. Hues are those of Okabe and Ito, which can be told apart with any colour vision, and four more of similar lightness. Their yellow
 and black are left out: yellow is hard to see on white, black on a dark page.
 """
 
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from itertools import pairwise
 
 import numpy as np
@@ -15,50 +16,16 @@ import numpy.typing as npt
 from hiergcn.errors import InputError
 from hiergcn.settings.registry import method_info, method_named_in
 
-_ROLES = {  # in light, in dark
-    "ink": ("#1b1e23", "#e8eaed"),
-    "muted": ("#5f6772", "#a3abb5"),
-    "line": ("#d7dbe0", "#3a4048"),
-    "paper": ("#ffffff", "#15181c"),
-    "shade": ("#f4f6f8", "#1e2227"),
-    "edge": ("#b4bbc5", "#4d5662"),
-    "accent": ("#0068a3", "#56b4e9"),
-    "bad": ("#b84e00", "#f0a05a"),
-    "warn": ("#8a4b00", "#ffce8a"),
-    "warn-shade": ("#fff4e5", "#35280f"),
-}
-_HUES = {
-    "blue": ("#0072b2", "#2e93d9"),
-    "amber": ("#e69f00", "#f0b23c"),
-    "green": ("#009e73", "#1fbf90"),
-    "pink": ("#cc79a7", "#dc8fba"),
-    "sky": ("#56b4e9", "#86cdf7"),
-    "vermilion": ("#d55e00", "#f07a2c"),
-    "olive": ("#a89f00", "#c4bb2c"),
-    "wine": ("#882255", "#c65a8d"),
-    "violet": ("#6a5acd", "#9a8ff0"),
-    "brown": ("#7a5230", "#b58a63"),
-    "grey": ("#8a8f98", "#9aa1ab"),
-}
-_VALUES = {  # of numbers, from low to high
-    "value-a": ("#cfe1f2", "#24405c"),
-    "value-b": ("#9ac8e0", "#2f5f8a"),
-    "value-c": ("#5fa6d1", "#3f82b8"),
-    "value-d": ("#2e7ebc", "#63a5d8"),
-    "value-e": ("#0f5aa3", "#98c8ee"),
-    "value-f": ("#08306b", "#d4e9fb"),
-}
-_ALL = _ROLES | _HUES | _VALUES
+COLOURS = (files("hiergcn.reports") / "templates" / "colours.css").read_text(encoding="utf-8")
+"""The style sheet that every page begins with."""
+_LIGHT = dict(reversed(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", COLOURS)))  # the first of each name
 
 
-def _variable(name: str) -> str:
-    return f"var(--{name})"
-
-
-INK, MUTED, LINE, PAPER, EDGE = map(_variable, ("ink", "muted", "line", "paper", "edge"))
-*CLASS_COLOURS, OTHER = map(_variable, _HUES)
+INK, MUTED, LINE, PAPER, EDGE = (f"var(--{name})" for name in ("ink", "muted", "line", "paper", "edge"))
+_HUES = ("blue", "amber", "green", "pink", "sky", "vermilion", "olive", "wine", "violet", "brown", "grey")
+*CLASS_COLOURS, OTHER = (f"var(--{name})" for name in _HUES)
 BLUE, AMBER, GREEN, PINK, SKY, VERMILION, OLIVE, WINE, VIOLET, BROWN = CLASS_COLOURS
-VALUE_COLOURS = [_variable(name) for name in _VALUES]
+VALUE_COLOURS = [f"var(--value-{letter})" for letter in "abcdef"]
 FIRST, SECOND = BLUE, VERMILION
 """Two series that belong to no class and no method."""
 
@@ -73,7 +40,7 @@ def method_colour(name: str) -> str:
         colour = method_info(method_named_in(name)).colour
     except InputError:
         return OTHER
-    return _variable(colour) if colour in _HUES else colour
+    return f"var(--{colour})" if colour in _HUES else colour
 
 
 def class_colours(counts: Sequence[int]) -> list[str]:
@@ -95,12 +62,6 @@ def value_names(ends: npt.NDArray[np.float64]) -> list[str]:
     return [f"{low:.3g} to {high:.3g}".replace("-", "−") for low, high in pairwise(ends)]
 
 
-def css_variables() -> str:
-    """Return the colours as CSS, light and dark; print is light."""
-    light, dark = (" ".join(f"--{name}: {pair[k]};" for name, pair in _ALL.items()) for k in (0, 1))
-    return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-
-
 def light(text: str) -> str:
     """Replace the variables in a picture by the colours of the light theme, for a file."""
-    return re.sub(r"var\(--([a-z-]+)\)", lambda name: _ALL[name[1]][0], text)
+    return re.sub(r"var\(--([a-z-]+)\)", lambda name: _LIGHT[name[1]], text)

@@ -10,7 +10,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hiergcn.reports.palette import css_variables
 from hiergcn.settings.settings import Settings
 
 EQUAL = 1e-9
@@ -37,8 +36,7 @@ def rendered(template: str, *, script: Markup | None = None, package: str = "hie
     }
     digest = base64.b64encode(hashlib.sha256((script or "").encode()).digest()).decode("ascii")
     script_hash = None if script is None else f"sha256-{digest}"
-    look = {"colours": Markup(css_variables()), "script": script, "script_hash": script_hash}  # noqa: S704  (our own)
-    return environment.get_template(template).render(**look, **values)
+    return environment.get_template(template).render(script=script, script_hash=script_hash, **values)
 
 
 def in_percent(value: float | None) -> str:
