@@ -1,8 +1,8 @@
 """Colours of every picture in the project: one for each role, class and method, in light and in dark.
 
 A colour is a CSS variable of `templates/colours.css`, so that pictures inside a page follow its theme. `light` resolves
-them for files. Hues are those of Okabe and Ito, which can be told apart with any colour vision, and four more of similar lightness. Their yellow
-and black are left out: yellow is hard to see on white, black on a dark page.
+them for files. Hues are those of Okabe and Ito, which can be told apart with any colour vision, and four more of
+similar lightness. Their yellow and black are left out: yellow is hard to see on white, black on a dark page.
 """
 
 import re
