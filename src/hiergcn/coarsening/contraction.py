@@ -65,7 +65,7 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
 def group_members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
     """Return `Grouping.members` and `Grouping.first`."""
     n = len(group)
-    M = sp.csr_array((np.ones(n, np.bool_), group, np.arange(n + 1)), shape=(n, n_coarse)).tocsc()
+    M = sp.csr_array((np.ones(n, np.bool_), group, np.arange(n + 1, dtype=np.int32)), shape=(n, n_coarse)).tocsc()
     return M.indices.astype(np.int32, copy=False), M.indptr.astype(np.int64)
 
 

@@ -4,16 +4,15 @@
 neighbour sets are compared neighbour by neighbour before they are grouped. Time is linear in nodes and edges.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from hiergcn.compiled.csr import Int32s, Integers, Rows, UInt64s
-from hiergcn.compiled.jit import even_ranges, mix, run_over
+from hiergcn.compiled.csr import Int32s, Int64s, Integers, Rows, UInt64s, matrix_of
+from hiergcn.compiled.jit import PLAIN, even_ranges, kernel, mix, run_over
 from hiergcn.settings.fields import CoarsenConfig
-
-CHUNK = 1 << 20
-"""Entries whose hashes are summed at a time."""
 
 
 def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
@@ -40,17 +39,24 @@ def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
 
 def neighbour_hashes(rows: Rows, loops_are_neighbours: bool) -> UInt64s:
     """Return a hash of each node's neighbour set: the sum, modulo 2^64, of its mixed neighbour indices."""
-    mixed = hashed(np.arange(rows.n, dtype=np.uint64))
+    if len(rows.indices) < PLAIN:  # by scipy, so that nothing is compiled
+        mixed = hashed(np.arange(rows.n, dtype=np.uint64))
+        hashes: UInt64s = _pattern(rows).astype(np.uint64) @ mixed
+        return hashes if loops_are_neighbours else hashes - mixed * _pattern(rows).diagonal()
     hashes = np.empty(rows.n, dtype=np.uint64)
+    sets = rows.indptr, rows.indices, loops_are_neighbours
+    run_over(even_ranges(rows.indptr), lambda low, high: _hash_rows(*sets, low, high, hashes))
+    return hashes
 
-    def work(start: int, stop: int) -> None:
-        low, high = rows.indptr[start], rows.indptr[stop]
-        ones = np.ones(high - low, np.uint64)
-        part = (ones, rows.indices[low:high], rows.indptr[start : stop + 1] - low)
-        hashes[start:stop] = sp.csr_array(part, shape=(stop - start, rows.n)) @ mixed
 
-    run_over(even_ranges(rows.indptr, 1 + len(rows.indices) // CHUNK), work)
-    return hashes if loops_are_neighbours else hashes - mixed * _pattern(rows).diagonal()
+@kernel
+def _hash_rows(indptr: Int64s, indices: Int32s, loops: bool, start: int, stop: int, hashes: UInt64s) -> None:
+    for i in range(start, stop):
+        total = np.uint64(0)
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            if loops or indices[p] != i:
+                total += mix(np.uint64(indices[p]))
+        hashes[i] = total
 
 
 def hashed(numbers: UInt64s) -> UInt64s:
@@ -82,4 +88,5 @@ def equivalence_classes(rows: Rows, hashes: UInt64s, loops_are_neighbours: bool,
 
 def _pattern(rows: Rows) -> sp.csr_array:
     """Return the matrix of which nodes are neighbours."""
-    return sp.csr_array((np.ones(len(rows.indices), np.bool_), rows.indices, rows.indptr), shape=(rows.n, rows.n))
+    ones: Any = np.ones(len(rows.indices), np.bool_)
+    return matrix_of(rows._replace(data=ones))

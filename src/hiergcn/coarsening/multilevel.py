@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.coarsening.contraction import contract, group_sums
@@ -44,11 +43,14 @@ def coarsen(
                 f"The grouping strategy {strategy_name(config.strategy)!r} must return {n} integer labels of 0 to "
                 f"{n - 1}, one for each node."
             )
-        group, groups = pd.factorize(labels)  # numbered in the order of their smallest members
-        if len(groups) == n:
+        nodes, first = np.arange(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+        first[labels[::-1]] = nodes[::-1]  # of each label: the last that is written, its smallest node
+        heads = first[labels]
+        number = np.cumsum(heads == nodes, dtype=np.int32)  # hyper-nodes in the order of their smallest members
+        if number[-1] == n:
             break
-        done.append(Level(current.adjacency, current.node_weight, frozen(group, np.int32)))
-        current = next_level(done[-1], len(groups))
+        done.append(Level(current.adjacency, current.node_weight, frozen(number[heads] - 1, np.int32)))
+        current = next_level(done[-1], int(number[-1]))
         if on_level is not None:
             on_level(len(done), current)
     return Hierarchy((*done, current), config, levels)

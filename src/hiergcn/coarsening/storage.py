@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from hiergcn.coarsening.hierarchy import Hierarchy
+from hiergcn.coarsening.hierarchy import Hierarchy, Level
 from hiergcn.coarsening.multilevel import first_level, next_level
 from hiergcn.compiled.csr import frozen
 from hiergcn.errors import InputError
@@ -88,7 +88,8 @@ def load_hierarchy(path: str | PathLike[str]) -> Hierarchy:
         n = len(arrays["indptr"]) - 1
         matrix = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, n))
         matrix.check_format(full_check=True)
-        level, finer = first_level(checked_adjacency(matrix)), []
+        level = first_level(checked_adjacency(matrix))
+        finer: list[Level] = []
         for i in range(header["depth"]):
             grouped = replace(level, group=arrays[f"group_{i}"])  # checks its form
             group = grouped.grouping()
