@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from hiergcn.errors import InputError
 from hiergcn.graph.adjacency import checked_ends, checked_weights, symmetric_adjacency
+from hiergcn.graph.tables.column_roles import CsvOptions, FrameOptions, NodeOptions, checked_options
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from hiergcn.graph.graph import Graph
-    from hiergcn.graph.tables.column_roles import CsvOptions, FrameOptions, NodeOptions
 
 
 class Conversions:
@@ -77,7 +77,7 @@ class Conversions:
         nodes: str | Path | None = None,
         *,
         like: "Graph | None" = None,
-        **options: Unpack["CsvOptions"],
+        **options: Unpack[CsvOptions],
     ) -> "Graph":
         """Return a graph from a file of edges and, optionally, a file of nodes. docs/files.md has the rules.
 
@@ -89,7 +89,6 @@ class Conversions:
             options: `id`, `label`, `target`, `split`, `drop`, `ends`, `weight`, `delimiter` and `unknown`, see
                 `CsvOptions`; all of them are detected by default.
         """
-        from hiergcn.graph.tables.column_roles import CsvOptions, checked_options
         from hiergcn.graph.tables.csv_files import read_csv
 
         return read_csv(edges, nodes, checked_options(options, CsvOptions, like)).graph
@@ -101,7 +100,7 @@ class Conversions:
         *,
         like: "Graph | None" = None,
         name: str = "graph",
-        **options: Unpack["FrameOptions"],
+        **options: Unpack[FrameOptions],
     ) -> "Graph":
         """Return a graph from a frame of edges and, if there is one, a frame of nodes, by the rules of `from_csv`.
 
@@ -110,7 +109,6 @@ class Conversions:
         options are those of `from_csv`, without the delimiter.
         """
         from hiergcn.graph.formats.frames import graph_from_frames
-        from hiergcn.graph.tables.column_roles import FrameOptions, checked_options
 
         return graph_from_frames(edges, nodes, checked_options(options, FrameOptions, like), name)
 
@@ -139,7 +137,7 @@ class Conversions:
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
         name: str | None = None,
-        **options: Unpack["NodeOptions"],
+        **options: Unpack[NodeOptions],
     ) -> "Graph":
         """Return a graph from a NetworkX graph of any kind, made undirected; its nodes are the ids, in their order.
 
@@ -154,7 +152,6 @@ class Conversions:
                 is none. `unknown` as in `from_csv`; nodes without the attribute are unlabelled.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_networkx
-        from hiergcn.graph.tables.column_roles import NodeOptions, checked_options
 
         return graph_from_networkx(g, features, checked_options(options, NodeOptions), weight, name)
 
@@ -170,14 +167,13 @@ class Conversions:
         *,
         features: str | Sequence[str] | None = None,
         weight: str = "weight",
-        **options: Unpack["NodeOptions"],
+        **options: Unpack[NodeOptions],
     ) -> "Graph":
         """Return a graph from a GraphML file, as from a NetworkX graph. A document type is refused.
 
         Gephi and yEd write the name that is drawn beside a node as its `label`: give the attribute of the class then.
         """
         from hiergcn.graph.formats.networkx_graph import graph_from_graphml
-        from hiergcn.graph.tables.column_roles import NodeOptions, checked_options
 
         return graph_from_graphml(path, features, checked_options(options, NodeOptions), weight)
 

@@ -27,13 +27,14 @@ def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: 
     if nodes is None and (column := node_option(options)):
         raise InputError(f"Column {column!r} belongs to a frame of nodes, and none is given; give one.")
     origin = Origin("The frame of edges")
-    links = _with_text_names(edges, origin)
+    links = edges.set_axis(column_names(edges.columns, origin), axis=1).reset_index(drop=True)
     ends = EdgeColumns.choose(origin, list(links.columns), options)
     ids = [links[end] for end in ends.ends]
     listed = None
     if nodes is not None:
         node_origin = Origin("The frame of nodes")
-        table = _with_text_names(_with_id_column(nodes, options.get("id")), node_origin)
+        table = _with_id_column(nodes, options.get("id"))
+        table = table.set_axis(column_names(table.columns, node_origin), axis=1).reset_index(drop=True)
         roles = NodeColumns.choose(node_origin, list(table.columns), options)
         ids = [table[roles.id]]
         rest = [column for column in table.columns if column not in (*roles.text, roles.target, *roles.dropped)]
@@ -65,13 +66,6 @@ def _with_id_column(nodes: pd.DataFrame, id_name: str | None) -> pd.DataFrame:
     if index.nlevels > 1:
         raise InputError("The frame of nodes has an index of several levels; give a column of ids (id=..).")
     return nodes.reset_index(names=id_name or str(index.name or "id"))
-
-
-def _with_text_names(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
-    names = column_names(frame.columns, origin)
-    if not names:
-        raise InputError(f"{origin} has no columns; give a frame with at least a column of ids.")
-    return frame.set_axis(names, axis=1).reset_index(drop=True)
 
 
 def _as_numbers(column: "pd.Series[Any]") -> "pd.Series[Any]":

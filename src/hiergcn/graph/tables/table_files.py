@@ -106,8 +106,6 @@ def typed_table(path: str | Path) -> TableFile | None:
 def _named(path: Path, kind: str, names: Sequence[object], load: Callable[..., Any], **more: Any) -> TableFile:
     """Return a table whose names are cleaned as in every format."""
     clean = column_names(names, path)
-    if not clean:
-        raise InputError(f"{path} has no columns; give a table with at least a column of ids.")
     return TableFile(path, kind, dict(zip(clean, names, strict=True)), load, **more)  # type: ignore[arg-type]
 
 

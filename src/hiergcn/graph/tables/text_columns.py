@@ -50,6 +50,8 @@ def column_name(name: object) -> str:
 def column_names(names: Iterable[object], where: object) -> list[str]:
     """Return the names of all columns of a table, which must be different; `where` says whose they are."""
     clean = [column_name(name) for name in names]
+    if not clean:
+        raise InputError(f"{where} has no columns; give a table with at least a column of ids.")
     again = pd.Index(clean, dtype=object).duplicated()
     if again.any():
         twice = clean[int(again.argmax())]
