@@ -149,24 +149,16 @@ def made_once(make: Callable[[], np.ndarray], owners: Sequence[Any], *key: Any) 
 
 def harmonic_columns(task: Task, sharp: bool = False) -> np.ndarray:
     """Return the cross-fitted columns of a task, (n, classes)."""
+    from hiergcn.coarsening.diffusion import Diffusion
 
-    def make() -> np.ndarray:
-        from hiergcn.coarsening.diffusion import Diffusion
-
-        columns = Diffusion(task.adjacency, sharp).cross_fitted(task.train, task.train_labels, task.n_classes)
-        return columns.astype(np.float32)
-
-    return made_once(make, [task], "sharp" if sharp else "harmonic")
+    labels, name = (task.train, task.train_labels, task.n_classes), "sharp" if sharp else "harmonic"
+    return made_once(lambda: Diffusion(task.adjacency, sharp).cross_fitted(*labels).astype(np.float32), [task], name)
 
 
 def hop_counts(task: Task) -> np.ndarray:
     """Return the logarithms of the nodes within `COUNT_HOPS` of each node, (n, 7)."""
-
-    def make() -> np.ndarray:
-        counts: np.ndarray = np.log(within_hops(task.adjacency, COUNT_HOPS)[0])
-        return counts.astype(np.float32)
-
-    return made_once(make, [task.adjacency], "counts")
+    adjacency = task.adjacency
+    return made_once(lambda: np.log(within_hops(adjacency, COUNT_HOPS)[0]).astype(np.float32), [adjacency], "counts")
 
 
 def hop_means(task: Task, scaling: Scaling) -> np.ndarray:
@@ -174,12 +166,13 @@ def hop_means(task: Task, scaling: Scaling) -> np.ndarray:
     features = task.features
     if not isinstance(features, np.ndarray) or features.shape[1] > WIDEST:
         raise InputError(f"hop_means takes up to {WIDEST} dense features, not sparse ones. Set hop_means to false.")
-
-    def make() -> np.ndarray:
-        _, means = within_hops(task.adjacency, MEAN_HOPS, np.asarray(scaled(features, scaling)))
-        return means.reshape(len(means), -1).astype(np.float32)
-
-    return made_once(make, [task.adjacency, features], "means", scaling)
+    means = partial(within_hops, task.adjacency, MEAN_HOPS)
+    return made_once(
+        lambda: means(np.asarray(scaled(features, scaling)))[1].reshape(task.n_nodes, -1).astype(np.float32),
+        [task.adjacency, features],
+        "means",
+        scaling,
+    )
 
 
 def hop_columns(task: Task, config: Any) -> np.ndarray:

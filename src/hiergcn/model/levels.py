@@ -113,7 +113,10 @@ class HierarchyTensors(nn.Module):
             adjacency = SparseMatrix.from_scipy(normalised_adjacency(level.adjacency))
             size = torch.from_numpy(np.bincount(group, minlength=n_coarser)).to(torch.float32).unsqueeze(1)
             gather = SparseMatrix.from_scipy(_members(group, n_coarser))
-            rows = torch.from_numpy(_nearest(weights, level.node_weight))
+            above = np.searchsorted(weights, level.node_weight).clip(max=len(weights) - 1)
+            below = (above - 1).clip(min=0)  # the nearest weight with a row in V; the lower one of two
+            nearer = np.abs(weights[above] - level.node_weight) < np.abs(weights[below] - level.node_weight)
+            rows = torch.from_numpy(np.where(nearer, above, below))
             self.levels.append(LevelTensors(adjacency, adjacency, torch.from_numpy(group), gather, size, rows))
         self.weight_row = torch.cat([level.weight_row for level in self.levels])  # (N,)
         parts, sums = _sums_by_row(self.weight_row.numpy(), len(weights))
@@ -185,11 +188,3 @@ def _sums_by_row(rows: np.ndarray, n: int) -> tuple[sp.csr_array, sp.csr_array]:
     starts = np.append(whole.indptr[row_of_part] + _PART * within, whole.nnz)
     partial = sp.csr_array((whole.data, whole.indices, starts), shape=(len(row_of_part), len(rows)))
     return partial, _members(row_of_part, n)
-
-
-def _nearest(known: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return for each value the position of the nearest one in `known`, which is ascending; the lower one of two."""
-    above = np.searchsorted(known, wanted).clip(max=len(known) - 1)
-    below = (above - 1).clip(min=0)
-    nearest: np.ndarray = np.where(np.abs(known[above] - wanted) < np.abs(known[below] - wanted), above, below)
-    return nearest

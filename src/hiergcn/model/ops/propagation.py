@@ -142,7 +142,7 @@ class Spread:
         for level in self.levels[:-1]:
             assert level.gather is not None
             inputs.append(level.gather.product(inputs[-1]))
-        total = None
+        total: Tensor | None = None
         for level, root, H_l in reversed(list(zip(self.levels, self.roots, inputs, strict=True))):
             if total is not None:
                 assert level.group is not None
