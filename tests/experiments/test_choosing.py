@@ -63,31 +63,6 @@ def test_a_candidate_without_a_result_counts_as_the_automatic_choice() -> None:
     assert one.lead_over("mlp") is None
 
 
-def test_a_method_fitted_by_name_replaces_its_candidate() -> None:
-    one = TaskResult("cora-5", {1: figures(0.8, {"gcn": 0.7}, {"gcn": 0.75})})
-    assert one.single == {"gcn": {1: 0.75}}
-
-
-def test_the_tables_say_where_the_choice_is_behind() -> None:
-    sections = choosing_sections(
-        [
-            record("cora-5", 1, figures(0.800, {"gcn": 0.805})),
-            record("cora-5", 2, figures(0.800, {"gcn": 0.811})),
-            record("photo", 1, figures(0.900, {"gcn": 0.930, "mlp": None})),
-        ]
-    )
-    verdicts = table(sections, "verdicts")
-    assert verdicts["Cora"] == ["−0.8", "yes", "–", "–", "−0.8", "yes", "1 of 2"]
-    assert verdicts["Amazon Photo"] == ["−3.0", "no", "–", "–", "−3.0", "no", "1 of 1"]
-    overview = table(sections, "overview")
-    assert overview["mean accuracy over the tasks"] == ["85.0"]
-    assert overview["tasks within 1.0 point of the task's best candidate, or above it"] == ["1 of 2"]
-    assert overview["expected calibration error, before and after temperature scaling"] == ["20.0 → 10.0"]
-    gcn = table(sections, "candidates")["GCN"]
-    assert gcn == ["3 on 2 tasks", "", "86.9", "85.0", "−1.9", "86.9", "−1.9"]
-    assert table(sections, "chosen")["Cora"][:2] == ["GCN 2", "1.0"]
-
-
 def test_the_latest_record_counts_and_failures_are_listed() -> None:
     records = latest(
         [

@@ -23,7 +23,7 @@ from hiergcn_experiments.studies.labels import (
     hidden_labels,
     labels_experiments,
 )
-from hiergcn_experiments.studies.labels_page import Curves, curves_of_tasks, labels_sections
+from hiergcn_experiments.studies.labels_page import Curves, labels_sections
 
 
 def accuracies(random: float, suggest: float) -> dict[str, Any]:
@@ -64,12 +64,6 @@ def test_labels_saved_are_read_off_the_curve_of_random_labels() -> None:
     assert Curves("cora", {0: accuracies(0.5, 0.5)}).saved("suggest", 5) == pytest.approx(0.0)
 
 
-def test_draws_are_paired(results: list[Record]) -> None:
-    lead = curves_of_tasks(results, LINEAR)[0].lead("suggest", "random", 5)
-    assert lead.units == 3
-    assert lead.mean == pytest.approx(0.06)
-
-
 def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:
     block = labels_sections(results)[0].blocks[0]
     assert isinstance(block, Table)
@@ -80,18 +74,6 @@ def test_verdicts_say_what_does_not_hold(results: list[Record]) -> None:
     assert held[-1].startswith("precision of doubtful labels, 20 per class")
     (sets,) = [verdict for name, (_, verdict) in verdicts.items() if "coverage within 2 points of 90%" in name]
     assert sets == "undecided"  # one split of one task
-
-
-def test_sets_of_the_automatic_choice_name_their_device(results: list[Record]) -> None:
-    sets = next(one for one in results if one.key["name"] == COVERAGE).result
-    about = {"task": "cora", "model": "auto", "time_limit": 5.0}
-    runs = [record(COVERAGE, about | {"split": split}, sets) for split in range(3)]
-    runs[0].made["device"] = "cuda"
-    section = next(part for part in labels_sections([*results, *runs]) if part.name == COVERAGE)
-    linear, automatic = (part for part in section.blocks if isinstance(part, Table))
-    assert "device" not in linear.columns
-    assert automatic.columns[-1] == "device"
-    assert [row[-1].main for row in automatic.rows] == ["CPU 2, GPU 1"]
 
 
 def test_a_page_is_written(results: list[Record], tmp_path: Path) -> None:

@@ -95,16 +95,6 @@ def test_gat_on_nell_is_judged_by_the_memory_that_it_took() -> None:
     assert words(paper_is_right)[GAT_ON_NELL] == "undecided"
 
 
-def test_quotes_of_one_place_differ_and_details_name_every_comparison() -> None:
-    evidence = Evidence(Results(records_of([paper_experiments(SMALL)["table2"]], paper_is_wrong)), SMALL)
-    found = next(one.finding for one in verdicts_on(evidence) if "consistently outperforms" in one.claim.quote)
-    assert found.reading == "Better in 0 of 24, worse in 24, level in 0."
-    (worse,) = found.details
-    assert worse.startswith("Worse: Cora DeepWalk −12.")
-    assert worse.count("(p ") == 24
-    assert len({(one.place, one.quote) for one in CLAIMS}) == len(CLAIMS)
-
-
 def test_chance_speaks_against_a_difference_only_if_it_leaves_no_room_for_the_printed_one() -> None:
     """Table 4 prints +3.0 for coarsening on Pubmed and +0.3 for the embedding."""
 
