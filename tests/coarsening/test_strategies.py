@@ -102,10 +102,8 @@ class TestTwoHop:
 
 
 class TestOwn:
-    def test_a_function(self) -> None:
+    def test_a_function_and_a_registered_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
         assert groups(real_graph(7, 0.5, 0), CoarsenConfig(strategy=halves)) == [0, 0, 1, 1, 2, 2, 3]
-
-    def test_a_registered_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("hiergcn.settings.fields.STRATEGIES", dict(STRATEGIES))
         register_strategy("halves")(halves)
         assert "halves" in strategy_names()

@@ -100,9 +100,9 @@ class Diffusion:
             return np.asarray(nodes == node, dtype=np.float64)
         unknown = np.setdiff1d(np.arange(self.adjacency.shape[0]), nodes)
         A = self.adjacency[unknown]
-        asked = (unknown == node)[:, None].astype(np.float64)
-        reached = self._solve(_laplacian(A, unknown), asked, unknown)  # the system is symmetric: a row by its column
-        weights: Floats = (A[:, nodes].T @ reached)[:, 0]
+        unit = (unknown == node)[:, None].astype(np.float64)
+        row = self._solve(_laplacian(A, unknown), unit, unknown)  # of the inverse, which is symmetric
+        weights: Floats = (A[:, nodes].T @ row)[:, 0]
         return weights
 
     def _solve(self, system: sp.csr_array, right: Floats, unknown: NDArray[np.integer]) -> Floats:

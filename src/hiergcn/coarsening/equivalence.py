@@ -31,9 +31,9 @@ def equivalence_groups(rows: Rows, config: CoarsenConfig) -> Int32s:
     hashes = neighbour_hashes(rows, config.loops_are_neighbours)
     head = equivalence_classes(rows, hashes, config.loops_are_neighbours, config.isolated == "merge")
     if config.equivalence_limit is not None:
-        nodes, place = np.argsort(head, kind="stable"), np.arange(rows.n)  # class by class
-        rank = place - np.searchsorted(head[nodes], head[nodes])
-        head[nodes] = nodes[place - rank % config.equivalence_limit]
+        nodes, number = np.argsort(head, kind="stable"), np.arange(rows.n)  # class by class
+        rank = number - np.searchsorted(head[nodes], head[nodes])
+        head[nodes] = nodes[number - rank % config.equivalence_limit]
     return head
 
 

@@ -76,15 +76,14 @@ def _improve(rows: Rows, weight: Float64s, room: float, part: Int64s, load: Floa
             for p in range(indptr[i], indptr[i + 1]):
                 if indices[p] != i:
                     joined[part[indices[p]]] += data[p]
-            own = best = part[i]
-            crowded = load[own] > room
-            most = -1.0 if crowded else joined[own]
+            current = best = part[i]
+            most = -1.0 if load[current] > room else joined[current]
             for c in range(len(load)):
-                if c != own and joined[c] > most and load[c] + weight[i] <= room:
+                if c != current and joined[c] > most and load[c] + weight[i] <= room:
                     best, most = c, joined[c]
-            if best != own:
+            if best != current:
                 part[i] = best
-                load[own] -= weight[i]
+                load[current] -= weight[i]
                 load[best] += weight[i]
                 moved += 1
         if moved == 0:

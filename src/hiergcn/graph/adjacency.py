@@ -84,9 +84,9 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
 
 def reordered_adjacency(adjacency: sp.csr_array, order: NDArray[np.int64]) -> sp.csr_array:
     """Return the adjacency with the nodes in another order."""
-    moved = sp.csr_array(adjacency[order][:, order])
-    moved.sort_indices()
-    return moved
+    reordered = sp.csr_array(adjacency[order][:, order])
+    reordered.sort_indices()
+    return reordered
 
 
 def checked_ends(ends: ArrayLike, which: str) -> NDArray[Any]:

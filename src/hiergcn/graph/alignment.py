@@ -23,8 +23,8 @@ def encoded_like(graph: Graph, columns: Sequence[FeatureColumn], n_features: int
         return graph
     if any(column.kind == STRUCTURAL for column in columns):
         return replace(graph, features=None, columns=(), missing=None, texts={})
-    known = [column for column in columns if column.width] or number_columns(unnamed(n_features))
-    own = [column for column in graph.columns if column.width] or number_columns(unnamed(graph.n_features))
+    theirs = [column for column in columns if column.width] or number_columns(unnamed(n_features))
+    ours = [column for column in graph.columns if column.width] or number_columns(unnamed(graph.n_features))
     if graph.features is None or not (columns or graph.columns):
         if graph.n_features != n_features:
             raise InputError(
@@ -32,22 +32,18 @@ def encoded_like(graph: Graph, columns: Sequence[FeatureColumn], n_features: int
                 "give the same columns."
             )
         return graph
-    if _alike(own, known) and graph.missing is None:
+    if graph.missing is None and [*map(_encoding, ours)] == [*map(_encoding, theirs)]:
         return graph
-    place = {column.name: k for k, column in enumerate(own)}
-    simple = all(column.kind == "number" for column in (*own, *known)) and graph.missing is None
-    if simple and all(column.name in place for column in known):
-        moved = graph.features[:, [place[column.name] for column in known]]
-        return replace(graph, features=moved, columns=tuple(known))
-    table = replace(graph.feature_table, columns=tuple(graph.columns or own)).frame()
-    found = read_features(table, Origin(graph.name), known)
-    return replace(graph, **found.fields(), notes=(*graph.notes, *found.notes))
+    index = {column.name: k for k, column in enumerate(ours)}
+    simple = all(column.kind == "number" for column in (*ours, *theirs)) and graph.missing is None
+    if simple and all(column.name in index for column in theirs):
+        features = graph.features[:, [index[column.name] for column in theirs]]
+        return replace(graph, features=features, columns=tuple(theirs))
+    table = replace(graph.feature_table, columns=tuple(graph.columns or ours)).frame()
+    read = read_features(table, Origin(graph.name), theirs)
+    return replace(graph, **read.fields(), notes=(*graph.notes, *read.notes))
 
 
-def _alike(own: Sequence[FeatureColumn], known: Sequence[FeatureColumn]) -> bool:
-    """Return whether both encode known values in the same way."""
-
-    def encoding(one: FeatureColumn) -> tuple[object, ...]:
-        return one.name, one.kind, one.values, one.weights, one.spread and (one.mean, one.spread)
-
-    return [*map(encoding, own)] == [*map(encoding, known)]
+def _encoding(column: FeatureColumn) -> tuple[object, ...]:
+    """Return what decides how known values are encoded."""
+    return column.name, column.kind, column.values, column.weights, column.spread and (column.mean, column.spread)

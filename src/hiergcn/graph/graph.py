@@ -143,8 +143,8 @@ class Graph(Conversions):
     def with_labels(self, labels: ArrayLike | None, class_names: Sequence[str] | None = None) -> "Graph":
         """Return the same graph with other labels, without targets and split; class names stay unless given."""
         names = self.class_names if class_names is None else tuple(class_names)
-        given = None if labels is None else np.asarray(labels)
-        return replace(self, labels=given, class_names=names, targets=None, split=None)
+        classes = None if labels is None else np.asarray(labels)
+        return replace(self, labels=classes, class_names=names, targets=None, split=None)
 
     def with_labels_from(self, path: str | Path, unknown: Sequence[str] | None = None) -> "Graph":
         """Return the same graph with the labels of a CSV of id and label as well, such as a filled-in `suggest`.
@@ -154,8 +154,8 @@ class Graph(Conversions):
         """
         from hiergcn.graph.tables.label_columns import with_further_labels, with_more_training
 
-        found = with_further_labels(self, path, unknown)
-        return found if self.split is None else replace(found, split=with_more_training(self.split, self, found))
+        graph = with_further_labels(self, path, unknown)
+        return graph if self.split is None else replace(graph, split=with_more_training(self.split, self, graph))
 
     def reordered(self, order: NDArray[np.int64]) -> "Graph":
         """Return the same graph with its nodes in another order; `order` holds the node numbers."""
@@ -220,10 +220,10 @@ def checked_features(features: Any, n: int) -> Features:
             table.sum_duplicates()
     values = table.data if sparse else table
     if values.size and not (values.max() <= LARGEST and values.min() >= -LARGEST):  # NaN fails both comparisons
-        place = tuple(np.argwhere(~(np.abs(values) <= LARGEST))[0])
-        node, column = position_of(table, place[0]) if sparse else place
+        entry = tuple(np.argwhere(~(np.abs(values) <= LARGEST))[0])
+        node, column = position_of(table, entry[0]) if sparse else entry
         remedy = f"replace what is not finite, and rescale numbers beyond {LARGEST:.0e}"
-        raise InputError(f"Feature {column} of node {node} is {values[place]}; {remedy}.")
+        raise InputError(f"Feature {column} of node {node} is {values[entry]}; {remedy}.")
     return read_only_csr(table) if sparse else read_only(table)
 
 

@@ -193,9 +193,9 @@ class Split:
 
     def reordered(self, order: NDArray[np.int64]) -> "Split":
         """Return the split of the same nodes, listed in another order."""
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
-        return Split(*(place[getattr(self, part)] for part in ALL_PARTS))
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        return Split(*(number[getattr(self, part)] for part in ALL_PARTS))
 
     def check_nodes(self, n: int, graph: str) -> None:
         """Refuse a split of more than the n nodes of the graph of that name."""
