@@ -94,36 +94,22 @@ def convolve(
         if backend == "triton":
             result: Tensor = gpu_kernels().convolve(adjacency, H, S, theta, w, transposed)
             return result
-        return _by_torch(adjacency, H, S, theta, w, phi, mix, relu, transposed)
+        Z: Tensor | None = None
+        parts: list[Features] = [H] if S is None else [H, S]  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
+        widths = [part.shape[1] for part in parts]
+        phis = [None] * len(parts) if phi is None else phi.split(widths)
+        for part, weight, own_weight in zip(parts, theta.split(widths), phis, strict=True):
+            if Z is not None and phi is None and isinstance(part, Tensor):
+                Z = add_product(Z, propagate(adjacency, part, transposed), weight)
+                continue
+            term = propagated(adjacency, part, weight, transposed)
+            term = term if own_weight is None else term + _product(part, own_weight)
+            Z = term if Z is None else Z + term
+        assert Z is not None
+        return mix_channels(Z, w, mix, relu)
 
     given = H, S, theta, w, phi
     return recomputed(layer, generator, *given) if recompute else layer(*given)
-
-
-def _by_torch(
-    adjacency: SparseMatrix,
-    H: Features,
-    S: Tensor | None,
-    theta: Tensor,
-    w: Tensor | None,
-    phi: Tensor | None,
-    mix: ChannelMix,
-    relu: bool,
-    transposed: SparseMatrix | None,
-) -> Tensor:
-    """Return G of H and S after dropout, each propagated on the narrower side of its product with θ."""
-    Z, parts = None, [H] if S is None else [H, S]  # Â [H ‖ S] θ = Â H θ_H + Â S θ_S
-    widths = [part.shape[1] for part in parts]
-    phis = [None] * len(parts) if phi is None else phi.split(widths)
-    for part, weight, own_weight in zip(parts, theta.split(widths), phis, strict=True):
-        if Z is not None and phi is None and isinstance(part, Tensor):
-            Z = add_product(Z, propagate(adjacency, part, transposed), weight)
-            continue
-        term = propagated(adjacency, part, weight, transposed)
-        term = term if own_weight is None else term + _product(part, own_weight)
-        Z = term if Z is None else Z + term
-    assert Z is not None
-    return mix_channels(Z, w, mix, relu)
 
 
 def propagated(adjacency: SparseMatrix, H: Features, theta: Tensor, transposed: SparseMatrix | None = None) -> Tensor:
