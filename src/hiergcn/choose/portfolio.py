@@ -110,9 +110,6 @@ class Condition(Enum):
     def __init__(self, otherwise: str, evidence: tuple[str, ...]) -> None:
         self.otherwise, self.evidence = otherwise, evidence
 
-    def holds(self, now: SearchState) -> bool:
-        return bool(getattr(now, self.name))
-
 
 class Candidate(NamedTuple):
     """A candidate: its name, which begins with its method, and how its settings differ from those for the graph."""
@@ -129,15 +126,6 @@ class Candidate(NamedTuple):
     @property
     def method(self) -> str:
         return method_named_in(self.name)
-
-    @property
-    def inputs(self) -> list[str]:
-        """Names of the inputs that it adds to its method."""
-        return self.name.split("+")[1:]
-
-    @property
-    def title(self) -> str:
-        return candidate_title(self.name)
 
     @property
     def uses_features(self) -> bool:

@@ -22,7 +22,7 @@ import torch
 
 from hiergcn.choose.adapt import choose_settings
 from hiergcn.choose.budget import Budget, Lanes, default_limit, epoch_price
-from hiergcn.choose.portfolio import NO_TIME, Candidate, SearchState, candidates_for, check_settings
+from hiergcn.choose.portfolio import NO_TIME, Candidate, SearchState, candidate_title, candidates_for, check_settings
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import ENOUGH, Temperature, combination_weights, fit_temperature
@@ -174,15 +174,16 @@ class Automatic:
         features = "features made from the edges" if self.structural else "features"
         parts, shares = list[str](), defaultdict[str, float](float)
         for candidate in self.chosen:
-            parts.append(f"{candidate.entry.title} ({100 * candidate.weight:.0f} %)")
-            info, inputs = method_info(candidate.entry.method), candidate.entry.inputs
+            info, inputs = method_info(candidate.entry.method), candidate.entry.name.split("+")[1:]
+            parts.append(f"{candidate_title(candidate.entry.name)} ({100 * candidate.weight:.0f} %)")
             reasons = [kind.reason for kind in INPUTS if kind.name in inputs and kind.reason]
             reasons += [info.reason_without_features if self.structural else None, info.reason]
             shares[next(filter(None, reasons)).format(features=features)] += candidate.weight
         first, *others = parts
         parts = [*others[:3], f"{len(others) - 3} more"] if len(others) > 3 else others
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[1:] else parts)
-        what = f"{first} answers together with {listed}" if others else f"{self.chosen[0].entry.title} is best here"
+        best = candidate_title(self.chosen[0].entry.name)
+        what = f"{first} answers together with {listed}" if others else f"{best} is best here"
         most = max(shares, key=lambda reason: shares[reason])
         reason = most if shares[most] > 0.5 else "no single method is clearly better"
         validated = len(self.validation)
@@ -249,7 +250,7 @@ class Automatic:
             candidate.left_out = f"{flawless.entry.name} makes no mistake on validation"
         elif not simple and self.budget.is_over(self.share):  # before reasons that speak of candidates without time
             candidate.left_out = NO_TIME
-        elif entry.when is not None and not entry.when.holds(now):
+        elif entry.when is not None and not getattr(now, entry.when.name):
             reasons = {other.entry.name: other.left_out for other in self.candidates if other.untried}
             unknown = next((reasons[name] for name in entry.when.evidence if name in reasons), None)
             candidate.left_out = unknown or entry.when.otherwise
