@@ -79,7 +79,7 @@ def test_columns_do_not_depend_on_validation_and_test_labels(graph: Graph, split
     poisoned = graph.truth.copy()
     for part in (split.validation, split.test):
         poisoned[part] = (poisoned[part] + 1) % 4
-    config = MLPConfig(**{name: True})
+    config = settings_for("mlp").override({name: True}).model
     one, other = (label_columns(Task.of(each, split), config)[name] for each in (graph, graph.with_labels(poisoned)))
     np.testing.assert_array_equal(one, other)
 
