@@ -43,11 +43,16 @@ def handshake_groups(adjacency: sp.csr_array, node_weight: Int64s, config: Coars
         free[mutual] = free[choice[mutual]] = False
         if not mutual.size:
             break
-    run_over(ranges, lambda low, high: _choose_hub(rows, free, low, high, choice))
-    left = np.flatnonzero(choice >= 0)  # of those that chose the same, the first two are a pair, the next two, ...
-    left = left[np.argsort(choice[left], kind="stable")]
-    first = np.searchsorted(choice[left], choice[left])  # where the list of each neighbour begins
-    odd = np.flatnonzero((np.arange(len(left)) - first) % 2)
+    left = np.flatnonzero(free & (np.diff(rows.indptr) > 0))
+    around = adjacency[left]
+    hubs = around.indices.astype(np.uint64)
+    keys = (hash32.__wrapped__(hubs) << np.uint64(32) | hubs) + np.uint64(1)  # type: ignore[attr-defined]
+    keys[hubs == np.repeat(left, np.diff(around.indptr))] = 0  # a self-loop is no neighbour
+    largest = np.maximum.reduceat(keys, around.indptr[:-1])
+    left, hub = left[largest > 0], (largest[largest > 0] - np.uint64(1)) & np.uint64(0xFFFFFFFF)
+    order = np.argsort(hub, kind="stable")  # of those that chose the same, the first two are a pair, the next two, ...
+    left, hub = left[order], hub[order]
+    odd = np.flatnonzero((np.arange(len(left)) - np.searchsorted(hub, hub)) % 2)
     odd = odd[node_weight[left[odd - 1]] + node_weight[left[odd]] <= limit]
     head[left[odd]] = left[odd - 1]
     return head
@@ -84,18 +89,3 @@ def _choose(
             if similarity > best_similarity or (similarity == best_similarity and k < best):
                 best, best_similarity = int(k), similarity
         choice[j] = best
-
-
-@kernel
-def _choose_hub(rows: Rows, free: np.ndarray, low: int, high: int, choice: Int32s) -> None:
-    """Write the neighbour with the largest hash for each free node of low:high; -1 if it has none."""
-    for j in range(low, high):
-        choice[j] = -1
-        if not free[j]:
-            continue
-        largest = np.uint64(0)
-        for p in range(np.uint64(rows.indptr[j]), np.uint64(rows.indptr[j + 1])):
-            k = rows.indices[p]
-            hashed = hash32(np.uint64(k))
-            if k != j and (choice[j] < 0 or hashed > largest):
-                choice[j], largest = k, hashed
