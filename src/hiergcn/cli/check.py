@@ -86,7 +86,7 @@ def _print_files(screen: "Console", files: "CsvGraph") -> None:
     columns, words = ("file", "column", "becomes"), (0, 1, 2)
     roles, most, letters = column_roles(files), SHOWN_ROWS, SHOWN_LETTERS
     print_table(screen, columns, roles, title="\nColumns", words=words, letters=letters, most=most, what="columns")
-    found = [(finding.what, finding.done, f"{finding.count:,}") for finding in findings(files)]
+    found = [(finding.what, finding.done, f"{finding.number:,}") for finding in findings(files)]
     if found:
         columns, title = ("finding", "what is done", "how many"), "\nFindings, and what is done about them"
         print_table(screen, columns, found, title=title, words=(0, 1), most=most, what="findings")

@@ -25,7 +25,7 @@ def read(folder: Path, edges: str, nodes: str | None) -> CsvGraph:
 
 def test_every_oddity_is_reported(tmp_path: Path) -> None:
     found = read(tmp_path, EDGES.replace("d,zoe\n", ""), NODES)
-    told = {(finding.what, finding.count, finding.done) for finding in findings(found)}
+    told = {(finding.what, finding.number, finding.done) for finding in findings(found)}
     assert told == {
         ("self-loops", 1, "dropped"),
         ("edges listed again in the same direction", 1, "counted once"),
@@ -45,7 +45,7 @@ def test_every_oddity_is_reported(tmp_path: Path) -> None:
 
 def test_ids_of_the_edges_alone_and_no_features(tmp_path: Path) -> None:
     told = {
-        finding.what: finding.count for finding in findings(read(tmp_path, EDGES, "id,label\na,x\nb,y\nc,x\nd,y\n"))
+        finding.what: finding.number for finding in findings(read(tmp_path, EDGES, "id,label\na,x\nb,y\nc,x\nd,y\n"))
     }
     assert told["ids that only the edges name"] == 1
     assert told["nodes without features"] == 4
@@ -59,14 +59,14 @@ def test_a_clean_file_has_none(tmp_path: Path) -> None:
 
 def test_words_for_an_unknown_label_are_pointed_out(tmp_path: Path) -> None:
     nodes = "id,label,x\n1,u,1\n2,-1,2\n3,none,3\n4,unknown,4\n5,-1,5\n6,u,6\n"
-    told = {(one.what, one.count): one.done for one in findings(read(tmp_path, "source,target\n1,2\n", nodes))}
+    told = {(one.what, one.number): one.done for one in findings(read(tmp_path, "source,target\n1,2\n", nodes))}
     assert told[("labels '-1'", 2)] == told[("labels 'unknown'", 1)] == "unknown; --unknown names other words for that"
     assert told[("classes named like a missing label: 'none'", 1)] == "classes; --unknown makes them unknown"
 
 
 def test_weights_and_their_zeros(tmp_path: Path) -> None:
     found = read(tmp_path, "source;target;weight\na;b;1\na;b;2\nb;c;0\n", None)
-    told = {(finding.what, finding.count, finding.done) for finding in findings(found)}
+    told = {(finding.what, finding.number, finding.done) for finding in findings(found)}
     assert ("edges listed again in the same direction", 1, "weights added up") in told
     assert ("edges of weight 0", 1, "no edge") in told
     lines = understood(found)

@@ -182,7 +182,7 @@ class Number(FeatureColumn):
         return np.asarray(values if known is values else np.where(missing, mean, values), np.float64), column
 
     @classmethod
-    def _recognised(cls, cells: Cells) -> NDArray[np.float64] | None:
+    def _recognised(cls, cells: Cells) -> NDArray[np.floating[Any]] | None:
         """Return the numbers in a column, NaN if missing; None if it is of another kind."""
         column = cells.column
         if column.dtype.kind == "c":
@@ -218,7 +218,7 @@ class Boolean(Number):
     is_scaled = False
 
     @classmethod
-    def _recognised(cls, cells: Cells) -> NDArray[np.float64] | None:
+    def _recognised(cls, cells: Cells) -> NDArray[np.floating[Any]] | None:
         column = cells.column
         if pd.api.types.is_bool_dtype(column):
             return column.astype(np.float64).to_numpy()
@@ -245,7 +245,7 @@ class Date(Number):
     keeps_entries = True
 
     @classmethod
-    def _recognised(cls, cells: Cells) -> NDArray[np.float64] | None:
+    def _recognised(cls, cells: Cells) -> NDArray[np.floating[Any]] | None:
         known = cells.known
         if not known.iloc[:9].str.fullmatch(ISO_DATE).all() or not known.str.fullmatch(ISO_DATE).all():
             return None

@@ -23,7 +23,7 @@ class Finding(NamedTuple):
 
     what: str
     done: str
-    count: int
+    number: int
 
 
 class ColumnRole(NamedTuple):

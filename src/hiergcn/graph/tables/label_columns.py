@@ -221,6 +221,7 @@ def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | Non
     names: list[str] = []
     values: NDArray[Any]
     before: NDArray[Any]
+    is_known: Callable[[NDArray[Any]], NDArray[np.bool_]]
     target = graph.target
     if isinstance(target, Numbers):
         word, values, before = "value", read_targets(labels, layout), target.truth
