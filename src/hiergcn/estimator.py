@@ -33,7 +33,7 @@ from hiergcn.run.fit import check_graph, fit, resolve_split
 from hiergcn.run.predict import explain
 from hiergcn.run.run import Run
 from hiergcn.run.source import Source
-from hiergcn.settings.settings import AUTO, Settings, is_automatic, method_for, method_of, settings_for
+from hiergcn.settings.settings import AUTO, Settings, effective, is_automatic, method_for, method_of, settings_for
 from hiergcn.train.events import FitEvent, OnFitEvent, SeedDone, SplitChosen, describe
 from hiergcn.workers.machine import workers_for
 
@@ -185,8 +185,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         unnamed = method_of(method_for(preset), preset) if preset or cls.models is not None else None
         loaded = cls(None if settings.method == unnamed else settings.method, preset=preset, **arguments)
         usual = {} if adapted else settings_for(settings.method, preset).values()
-        effective = settings.effective(settings.values()).items()
-        named = {name: value for name, value in effective if name not in _DEFAULTS}
+        matter = effective(settings.method, settings.values())
+        named = {name: value for name, value in matter.items() if name not in _DEFAULTS}
         loaded._given = {name: value for name, value in named.items() if not usual or value != usual[name]}
         return loaded._take(run)
 

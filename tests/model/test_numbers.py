@@ -17,7 +17,7 @@ from hiergcn.model.method import Labelled, Measured, NodeModel, activated
 from hiergcn.run.fit import fit
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
-from hiergcn.settings.settings import settings_for
+from hiergcn.settings.settings import effective, settings_for
 from hiergcn.train.loop import train_seed
 from hiergcn.train.side_by_side import train_side_by_side
 
@@ -105,7 +105,7 @@ def test_an_ensemble_predicts_the_mean_number() -> None:
 def test_methods_learn_numbers_and_repeat(method: str) -> None:
     settings = settings_for(method)
     cheap = {"epochs": 60, "levels": 2, "learning_rate": 0.02, "scaling": "standard", "loss": "mean"}
-    settings = settings.override(settings.effective(cheap))
+    settings = settings.override(effective(settings.method, cheap))
     result, again = (fit(numbers(), split(), settings, device="cpu") for _ in range(2))
     assert result.test is not None
     assert result.test.main.mean is not None

@@ -19,7 +19,7 @@ from hiergcn.model.inputs import build_method
 from hiergcn.model.method import NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator, dropout
 from hiergcn.model.ops.replicas import vmap
-from hiergcn.settings.settings import settings_for
+from hiergcn.settings.settings import effective, settings_for
 from hiergcn.train import side_by_side
 from hiergcn.train.batches import Batches
 from hiergcn.train.loop import train_seed
@@ -43,7 +43,7 @@ def prepared_for(graph: Graph, name: str, **changes: Any) -> tuple[Any, ...]:
     """Return the method, its prepared inputs, the task and the training settings."""
     settings = settings_for(name)
     settings = settings.override(
-        settings.effective({"levels": 2, "hidden": 8, "epochs": 8, "patience": None}) | changes
+        effective(settings.method, {"levels": 2, "hidden": 8, "epochs": 8, "patience": None}) | changes
     )
     task = Task.of(graph, Split.random(graph.truth, per_class=10, validation=100, seed=0))
     method = build_method(name, settings.model)
@@ -86,7 +86,7 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
 def test_replicas_that_learn_numbers_give_the_same_as_alone(name: str) -> None:
     graph = planted_numbers(600, seed=1)
     settings = settings_for(name)
-    settings = settings.override(settings.effective({"levels": 2, "hidden": 8, "epochs": 8}))
+    settings = settings.override(effective(settings.method, {"levels": 2, "hidden": 8, "epochs": 8}))
     task = Task.of(graph, Split.holdout(graph.strata))
     method = build_method(name, settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), GPU)

@@ -31,7 +31,7 @@ from hiergcn.graph.profile import profile_graph
 from hiergcn.model.inputs import INPUTS, keep_columns, label_columns
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.settings.registry import method_info
-from hiergcn.settings.settings import Settings
+from hiergcn.settings.settings import Settings, effective
 from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent, StopTraining
 from hiergcn.train.trainer import SeedResults, Trainer, fold_splits, train_seeds
@@ -310,7 +310,7 @@ class Automatic:
             profile=self.profile,
         ).settings
         by_loss = {"selection": "loss"} if len(self.folds) > 1 else {}
-        return adapted.override(adapted.effective(by_loss | self.changes))
+        return adapted.override(effective(adapted.method, by_loss | self.changes))
 
     def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
         settings = candidate.settings

@@ -77,11 +77,9 @@ def compare(
     from hiergcn.run.out_folder import write_or_rescue
 
     folder = options.out_folder(context, out, Path("runs") / f"{source.name}-compare")
-    where = options.open_engine(context, engine)
-    screen = console()
-    about = describe_splits(specs, drawn=read.split is None)
+    where, screen = options.open_engine(context, engine), console()
     which = "seed 0" if seeds == 1 else f"seeds 0 to {seeds - 1}"
-    screen.print(f"{printable(read.graph.name)}: {about}; {which} of each method.")
+    screen.print(f"{printable(read.graph.name)}: {describe_splits(specs, read.split is None)}; {which} of each method.")
 
     def write(folder: Path) -> None:
         write_comparison(comparison, folder)
@@ -182,10 +180,8 @@ def _print_comparison(out: "Console", comparison: "Comparison") -> None:
         out.print(sentence)
     for pair in comparison.differences:
         if pair.left_out:
-            words = (
-                f"{pair.model} and {pair.against}: {pair.left_out} pairs are left out because one of the two failed."
-            )
-            out.print(words, style="yellow")
+            pairs = f"{pair.model} and {pair.against}: {pair.left_out} pairs"
+            out.print(f"{pairs} are left out because one of the two failed.", style="yellow")
     if comparison.interrupted:
         out.print("Stopped early: only the finished methods are shown.", style="yellow")
 
@@ -275,7 +271,13 @@ def tune(
     screen.print(
         "The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:"
     )
-    screen.print(_fit_command(files, method, changes | best.settings), soft_wrap=True)
+    words, given = ["hiergcn", "fit"], files | {"model": method}
+    given["set"] = [f"{name}={value}" for name, value in (changes | best.settings).items()]
+    for name, values in given.items():
+        option = [] if name in ("data", "nodes") else [f"--{name.replace('_', '-')}"]
+        for value in values if isinstance(values, list) else [values]:
+            words += [*option, value]
+    screen.print(shlex.join(words), soft_wrap=True)
     screen.print(f"Trials and recipe: {folder}", soft_wrap=True)
     if tuning.interrupted:
         screen.print("Stopped early; run the same command to continue.", style="yellow")
@@ -284,15 +286,3 @@ def tune(
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _fit_command(files: dict[str, Any], model: str, settings: dict[str, Any]) -> str:
-    """Return the command that fits with the best settings."""
-    words = ["hiergcn", "fit", *(files[name] for name in ("data", "nodes") if name in files)]
-    for name, values in (
-        files | {"model": model, "set": [f"{name}={value}" for name, value in settings.items()]}
-    ).items():
-        if name not in ("data", "nodes"):
-            for value in values if isinstance(values, list) else [values]:
-                words += [f"--{name.replace('_', '-')}", value]
-    return shlex.join(words)

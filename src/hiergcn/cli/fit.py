@@ -10,6 +10,7 @@ import typer
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, graph_sizes, is_first_rank, print_error, print_table, printable, split_sizes
 from hiergcn.errors import HierGCNError, InputError, UnwritableError
+from hiergcn.settings.settings import value_text
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
@@ -87,9 +88,8 @@ def fit(
         from hiergcn.evaluate.calibration import check_coverage  # imports NumPy and SciPy
 
         check_coverage(coverage)
-    folder = out or Path("runs")
-    if is_first_rank():
-        folder = options.out_folder(context, out, Path("runs") / f"{source.name}-{method}")
+    default = Path("runs") / f"{source.name}-{method}"
+    folder = options.out_folder(context, out, default) if is_first_rank() else default
     read = options.read_labelled(source)
     if is_first_rank():
         check_room(folder, run_size(read.graph, seeds))
@@ -174,15 +174,15 @@ def _save(run: "Run", folder: Path) -> tuple[Path | None, str | None]:
 
     try:
         place, problem = write_or_rescue(run.write, folder)
-        kept = f"{problem} The whole run is in {place}."
     except UnwritableError as failure:
         write_csv(run.table, sys.stdout, spreadsheet=run.config["spreadsheet_safe"])
         return None, f"{failure} The predictions and scores are printed above and nowhere else."
+    problem = problem and f"{problem} The whole run is in {place}."
     try:
         run.at(place).write_page()
     except UnwritableError as error:
-        return place, kept if problem else f"{error} The run itself is in {place}; hiergcn report writes the page."
-    return place, kept if problem else None
+        problem = problem or f"{error} The run itself is in {place}; hiergcn report writes the page."
+    return place, problem
 
 
 def _announce(graph: "Graph", split_from: str, event: "SettingsChosen | SplitChosen", verbose: bool) -> None:
@@ -198,11 +198,11 @@ def _announce(graph: "Graph", split_from: str, event: "SettingsChosen | SplitCho
         return
     choices, method = event.chosen.choices, event.chosen.settings.method
     if choices and verbose:
-        rows = [(choice.setting, choice.shown, choice.reason) for choice in choices]
+        rows = [(choice.setting, value_text(choice.value), choice.reason) for choice in choices]
         title = f"\nSettings of {method} for this graph"
         print_table(screen, ("setting", "value", "why"), rows, title=title, words=(0, 1, 2))
     elif choices:
-        words = ", ".join(f"{choice.setting} {choice.shown}" for choice in choices[:SHOWN_SETTINGS])
+        words = ", ".join(f"{choice.setting} {value_text(choice.value)}" for choice in choices[:SHOWN_SETTINGS])
         more = len(choices) - SHOWN_SETTINGS
         rest = f" and {more} more" if more > 0 else ""
         screen.print(f"{method} with settings for this graph: {words}{rest} (why: --verbose, or the report)")

@@ -3,6 +3,8 @@
 `hiergcn datasets get NAME` downloads one.
 """
 
+from collections import defaultdict
+
 import typer
 
 from hiergcn.cli import options
@@ -60,28 +62,26 @@ def datasets(context: typer.Context) -> None:
         return
     from hiergcn.datasets import list_datasets
 
-    screen = console()
+    screen, listed = console(), list_datasets()
     if not screen.is_terminal:
         screen.width = WIDE
-    columns = ("name", "nodes", "edges", "features", "classes", "where")
-    found = list_datasets()
-    rows = []
-    for row in found:
+    columns, rows = ("name", "nodes", "edges", "features", "classes", "where"), []
+    ways, credited = defaultdict(list), defaultdict(list)
+    for row in listed:
         sizes = (f"{size:,}" for size in (row.nodes, row.edges, row.features))
         rows.append((row.name, *sizes, "a number" if row.target else f"{row.classes:,}", row.where))
+        ways[row.how].append(row.name)
+        credited[row.credit].append(row)
     print_table(screen, columns, rows, words=(0, 5), overflow="fold")
-    ways: dict[str, list[str]] = {}
-    for row in found:
-        if row.how:
-            ways.setdefault(row.how, []).append(row.name)
     for how, absent in ways.items():
-        console().print(f"{', '.join(absent)}: {how}.")
-    if any(row.where == "generated" for row in found):
+        if how:
+            console().print(f"{', '.join(absent)}: {how}.")
+    if any(row.where == "generated" for row in listed):
         screen.print("\nCities of any size are generated: city-N, city-N-clustered. Licences of data:")
-    for credit in dict.fromkeys(row.credit for row in found if row.credit):
-        rows_of = [row for row in found if row.credit == credit]
-        names = ", ".join(row.name for row in rows_of if not row.target or all(one.target for one in rows_of))
-        screen.print(f"{names}: {credit}", soft_wrap=True, highlight=False)
+    for credit, rows_of in credited.items():
+        names = ", ".join(row.name for row in rows_of if not row.target or all(other.target for other in rows_of))
+        if credit:
+            screen.print(f"{names}: {credit}", soft_wrap=True, highlight=False)
 
 
 @app.command("get", cls=Command)

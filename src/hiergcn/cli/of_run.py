@@ -110,26 +110,24 @@ def _print_explanation(out: "Console", found: "Explanation") -> None:
     if found.methods:
         uses = "" if found.by_labels else " that uses features"
         method = f"Explained by {method}, the method with the largest weight{uses}"
-    digits = ".6g" if found.probability is None else "+.3f"
-    score, without = format(found.score, digits), format(found.without, digits)
-    if found.probability is None:
+    is_number = found.probability is None
+    score, without = (format(value, ".6g" if is_number else "+.3f") for value in (found.score, found.without))
+    if is_number:
         start = "the mean of the training values" if found.by_labels else "its prediction without any features"
         said = f"{score} is predicted, and {start} is {without}. Contributions add up to the difference."
     elif found.by_labels:
         meaning = "its share of the labels nearby minus the mean over the classes"
         said = f"the score of {explained} is {score}, {meaning}. Contributions add up to it."
     else:
-        said = (
-            f"the score of {explained} is {score}, its logit minus the mean over the classes; without any features it "
-            f"is {without}. Contributions add up to the difference."
-        )
+        said = f"the score of {explained} is {score}, its logit minus the mean over the classes; without any features "
+        said += f"it is {without}. Contributions add up to the difference."
     out.print(f"\n{method}: {said}")
-    digits = "+.4g" if found.probability is None else "+.3f"
+    digits = "+.4g" if is_number else "+.3f"
     last = max((number for number, share in enumerate(found.hops.values()) if share), default=0)
     reached = list(found.hops.items())[: last + 1]  # those farther away contribute nothing
     by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in reached]
-    nodes = [(one.id, "-" if one.hops is None else str(one.hops), format(one.share, digits)) for one in found.nodes]
-    features = [(one.name, format(one.share, digits)) for one in found.features]
+    nodes = [(of.id, "-" if of.hops is None else str(of.hops), format(of.share, digits)) for of in found.nodes]
+    features = [(of.name, format(of.share, digits)) for of in found.features]
     tables: list[tuple[str, tuple[str, ...], Sequence[tuple[str, ...]]]] = [
         ("Contributions by distance", ("edges away", "contribution"), by_hops),
         ("Labelled nodes" if found.by_labels else "Nodes", ("node", "edges away", "contribution"), nodes),

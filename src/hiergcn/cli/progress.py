@@ -63,23 +63,14 @@ class Progress:
         self.task = self.bars.add_task(task, total=total or None, text="")
         self.bars.start()
 
-    def advance(
-        self,
-        done: float,
-        text: str = "",
-        *,
-        line: str | None = None,
-        total: float | None = None,
-        left: float | None = None,
-    ) -> None:
+    def advance(self, done: float, text: str = "", *, line: str | None = None, total: float | None = None) -> None:
         """Show that `done` of the total, which may have changed, is done.
 
-        `text` says what is going on. A milestone has a `line`, which is printed if there is no bar. `left` is the
-        number of seconds left, if the caller knows better than the pace so far.
+        `text` says what is going on. A milestone has a `line`, which is printed if there is no bar.
         """
         self.done, self.total = done, self.total if total is None else total
         status = "" if self.engine is None else f"({self.engine.status()})"
-        shown = ", ".join(filter(None, (text, self.left(left)))) + f" {status}".rstrip()
+        shown = ", ".join(filter(None, (text, self.left()))) + f" {status}".rstrip()
         if self.bars is not None and self.task is not None:
             self.bars.update(self.task, completed=done, total=self.total or None, text=shown)
         elif line is not None:
@@ -92,13 +83,11 @@ class Progress:
         self.out.print(printable(line), style=style, soft_wrap=True)
         self.spoke = time.monotonic()
 
-    def left(self, seconds: float | None = None) -> str:
-        """Return the time left in words, by the pace so far unless it is given; empty at the start and at the end."""
-        if seconds is None:
-            if not 0 < self.done < self.total:
-                return ""
-            seconds = (time.monotonic() - self.began) * (self.total - self.done) / self.done
-        return f"{duration(seconds)} left"
+    def left(self) -> str:
+        """Return the time left in words, by the pace so far; empty at the start and at the end."""
+        if not 0 < self.done < self.total:
+            return ""
+        return f"{duration((time.monotonic() - self.began) * (self.total - self.done) / self.done)} left"
 
 
 class FitProgress:

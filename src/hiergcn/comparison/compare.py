@@ -6,10 +6,9 @@ once for all methods: peak memory does not include coarsening.
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from itertools import islice
+from dataclasses import dataclass, field, fields, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,8 +90,7 @@ class MethodRun:
     @property
     def seconds(self) -> float | None:
         """Mean seconds per seed."""
-        known = [score.seconds for score in self.scores if score.seconds is not None]
-        return math.fsum(known) / len(known) if known else None
+        return Summary(tuple(score.seconds for score in self.scores)).mean
 
     def to_dict(self) -> dict[str, Any]:
         summaries = {result_key(name): self.summary(name) for name in metrics_for("classes")}
@@ -225,7 +223,6 @@ class MethodDone(NamedTuple):
 
 
 CompareEvent = MethodStarted | RunDone | MethodDone
-OnCompareEvent = Callable[[CompareEvent], None]
 
 
 def compare(
@@ -239,7 +236,7 @@ def compare(
     splits: Sequence[SplitSpec] = (PUBLIC,),
     against: str | None = None,
     device: str = "auto",
-    on_event: OnCompareEvent | None = None,
+    on_event: Callable[[CompareEvent], None] | None = None,
     command: str | None = None,
     engine: Engine | None = None,
 ) -> Comparison:
@@ -278,34 +275,21 @@ def compare(
     bench = _Bench(graph, [spec.split(graph, public) for spec in splits], methods, hierarchies)
     for divided in bench.splits:
         divided.check(graph)
-    runs: list[MethodRun] = []
-
-    def comparison(interrupted: bool) -> Comparison:
-        done = {run.model: run.by_pair for run in runs}
-        return Comparison(
-            dataset=graph.name,
-            splits=tuple(splits),
-            seeds=tuple(seeds),
-            against=against,
-            runs=tuple(runs),
-            differences=compare_all(done, against) if against in done else (),
-            interrupted=interrupted,
-            command=command,
-            environment=environment(),
-            about=describe_splits(splits, drawn),
-        )
-
+    about, machine = describe_splits(splits, drawn), environment()
+    so_far = Comparison(graph.name, tuple(splits), tuple(seeds), against, (), (), True, command, machine, about)
     emit, engine = on_event or (lambda _: None), engine or Engine()
     try:
         for names in [list(methods)] if engine.spreads else [[name] for name in methods]:
             for run in _method_runs(bench, names, engine, engine.device(device), seeds, emit):
-                runs.append(run)
-                emit(MethodDone(run, comparison(interrupted=len(runs) < len(methods))))
+                runs = (*so_far.runs, run)
+                done = {run.model: run.by_pair for run in runs}
+                pairs = compare_all(done, against) if against in done else ()
+                so_far = replace(so_far, runs=runs, differences=pairs, interrupted=len(runs) < len(methods))
+                emit(MethodDone(run, so_far))
     except KeyboardInterrupt:
-        if not runs:
+        if not so_far.runs:
             raise
-        return comparison(interrupted=True)
-    return comparison(interrupted=False)
+    return so_far
 
 
 class _Bench(NamedTuple):
@@ -325,16 +309,12 @@ class _Unit(NamedTuple):
     seeds: tuple[int, ...]
 
 
-class _Result(NamedTuple):
-    """The scores of a unit, and the training that they took."""
-
-    scores: list[Score]
-    seconds: float = 0.0
-    epochs: int = 0
+_Result = tuple[list[Score], float, int]
+"""The scores of a unit, and the seconds and epochs of training that they took."""
 
 
 def _method_runs(
-    bench: _Bench, names: list[str], engine: Engine, device: str, seeds: Sequence[int], emit: OnCompareEvent
+    bench: _Bench, names: list[str], engine: Engine, device: str, seeds: Sequence[int], emit: Callable[..., None]
 ) -> Iterator[MethodRun]:
     """Run methods in one pool; yield each when it and those before it are finished."""
     apart = engine.spreads and device == "cpu"  # a GPU trains seeds side by side
@@ -357,21 +337,21 @@ def _method_runs(
             parts: list[tuple[_Result, Reply]] = []
             for unit, reply in islice(replies, len(units) // len(names)):
                 failed = [Score(name, unit.split, seed, failure=str(reply.content)) for seed in unit.seeds]
-                result = reply.content if reply.kind == "result" else _Result(failed)
+                result = reply.content if reply.kind == "result" else (failed, 0.0, 0)
                 parts.append((result, reply))
-                for score in result.scores:
+                for score in result[0]:
                     tell(RunDone(name, unit.split, score.seed, score.failure))
-            epochs = sum(result.epochs for result, _ in parts)
+            scores, seconds, epochs = (list(column) for column in zip(*(result for result, _ in parts), strict=True))
             failures = [str(reply.content) for _, reply in parts if reply.kind != "result"]
             yield MethodRun(
                 model=name,
                 settings=bench.methods[name],
-                scores=tuple(score for result, _ in parts for score in result.scores),
+                scores=tuple(chain.from_iterable(scores)),
                 peak=Peak(
                     max((reply.peak.resident for _, reply in parts if reply.peak.resident is not None), default=None),
                     max((reply.peak.gpu for _, reply in parts if reply.peak.gpu is not None), default=None),
                 ),
-                epoch_seconds=sum(result.seconds for result, _ in parts) / epochs if epochs else None,
+                epoch_seconds=sum(seconds) / sum(epochs) if any(epochs) else None,
                 failure=failures[0] if len(failures) == len(parts) else None,
             )
 
@@ -399,7 +379,7 @@ def _scoring(bench: _Bench, device: str) -> Work:
             known = {name: value for name, values in metrics.items() if (value := values[number]) is not None}
             seen = (outcome.validation_accuracy, outcome.best_epoch, outcome.seconds, outcome.failure)
             scores.append(Score(unit.model, unit.split, outcome.seed, known, *seen))
-        return _Result(scores, seconds, epochs)
+        return scores, seconds, epochs
 
     return lambda send, unit: do_job(lambda: scores_of(send, unit))
 

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,33 +40,23 @@ FEWEST_FOR_IMPORTANCE = 5
 MOST_LEVELS = 6
 
 
-@dataclass(frozen=True)
-class Range:
-    """Numbers from low to high, in steps or on a logarithmic scale."""
-
-    low: float
-    high: float
-    step: float | None = None
-    log: bool = False
-
-
-Space = dict[str, Range | tuple[Any, ...]]
-"""The values to search for each setting: a range, or a tuple of choices."""
+Space = dict[str, dict[str, Any] | tuple[Any, ...]]
+"""The values to search for each setting: a range, as Optuna's `suggest_int` and `suggest_float` take it, or choices."""
 
 SPACE: Space = {
-    "levels": Range(1, MOST_LEVELS),
+    "levels": {"low": 1, "high": MOST_LEVELS},
     "hidden": (16, 32, 64, 128),
-    "dropout": Range(0.0, 0.9, step=0.05),
-    "learning_rate": Range(1e-3, 5e-2, log=True),
-    "l2": Range(1e-6, 1e-2, log=True),
+    "dropout": {"low": 0.0, "high": 0.9, "step": 0.05},
+    "learning_rate": {"low": 1e-3, "high": 5e-2, "log": True},
+    "l2": {"low": 1e-6, "high": 1e-2, "log": True},
     "pooling": ("sum", "mean", "l2"),
     "scaling": SCALINGS,
-    "channels": Range(1, 4),
-    "share": Range(0.0, 0.6, step=0.1),
-    "order": Range(1, 8),
-    "drop_node": Range(0.0, 0.7, step=0.1),
-    "input_dropout": Range(0.0, 0.8, step=0.1),
-    "hidden_dropout": Range(0.0, 0.8, step=0.1),
+    "channels": {"low": 1, "high": 4},
+    "share": {"low": 0.0, "high": 0.6, "step": 0.1},
+    "order": {"low": 1, "high": 8},
+    "drop_node": {"low": 0.0, "high": 0.7, "step": 0.1},
+    "input_dropout": {"low": 0.0, "high": 0.8, "step": 0.1},
+    "hidden_dropout": {"low": 0.0, "high": 0.8, "step": 0.1},
 }
 
 
@@ -113,7 +102,6 @@ def tune(
     split: Split | None,
     folder: Path,
     *,
-    settings: Settings | None = None,
     model: str | None = None,
     dataset: str | None = None,
     changes: Mapping[str, Any] | None = None,
@@ -133,9 +121,7 @@ def tune(
         graph: with labels.
         split: that of the graph, or drawn from the labels, if None. Its test nodes are not used.
         folder: of the journal. A search that was begun there goes on.
-        settings: the first trial, and the values of all settings that are not searched; if None, they are chosen by
-            the next three arguments as in `fit`.
-        model, dataset: as in `fit`.
+        model, dataset: as in `fit`, which chooses the settings of the first trial, and those that are not searched.
         changes: settings by name that are fixed, not searched.
         trials: in all, those of earlier searches in the folder included.
         seeds, device: of each trial, as in `fit`.
@@ -152,18 +138,17 @@ def tune(
     where = engine or Engine(0 if workers in (None, 1) else workers)
     device = where.device(device)
     trainer = Trainer(graph, device if engine is None else "cpu")  # coarsens once, for everything below
-    base = settings or settings_for(model or method_for(None, dataset), None, dataset).override(changes)
+    base = settings_for(model or method_for(None, dataset), None, dataset).override(changes)
     space = search_space(base, changes, trainer.coarsen)
-    chosen = partial(choose_settings, graph, unseen, dataset=dataset, changes=changes, coarsen=trainer.coarsen)
-    first = settings or chosen(model).settings
+    more: dict[str, Any] = {"dataset": dataset, "changes": changes, "coarsen": trainer.coarsen}
+    first = choose_settings(graph, unseen, model, **more).settings
     deep = trainer.coarsen(MOST_LEVELS, first.coarsen) if "levels" in space else trainer.hierarchy(first)
 
     def request(values: Mapping[str, Any]) -> Request:
         return unit_request(trainer.graph, first.override(values), deep, device)
 
     logging, interrupted = _optuna().logging, False
-    running: deque[optuna.Trial] = deque()
-    replies: dict[int, Reply] = {}
+    running, replies = deque["optuna.Trial"](), dict[int, Reply]()
     with ExitStack() as stack:
         stack.callback(logging.set_verbosity, logging.get_verbosity())
         logging.set_verbosity(logging.WARNING)
@@ -202,10 +187,9 @@ def _propose(study: "optuna.Study", space: Space) -> tuple["optuna.Trial", dict[
     for name, part in space.items():
         if isinstance(part, tuple):
             values[name] = trial.suggest_categorical(name, part)
-        elif isinstance(part.low, int) and isinstance(part.high, int):
-            values[name] = trial.suggest_int(name, part.low, part.high)
         else:
-            values[name] = trial.suggest_float(name, part.low, part.high, step=part.step, log=part.log)
+            suggest = trial.suggest_int if isinstance(part["low"], int) else trial.suggest_float
+            values[name] = suggest(name, **part)
     return trial, values
 
 
@@ -245,7 +229,7 @@ def search_space(settings: Settings, fixed: Collection[str], coarsened: Callable
     names = effective(settings.method, settings.values())
     space = {name: part for name, part in SPACE.items() if name in names and name not in fixed}
     if "levels" in space:
-        space["levels"] = Range(1, max(coarsened(MOST_LEVELS, settings.coarsen).depth, 1))
+        space["levels"] = {"low": 1, "high": max(coarsened(MOST_LEVELS, settings.coarsen).depth, 1)}
     if not space:
         raise InputError(f"{settings.method} has no setting left to search; fix fewer of them.")
     return space
@@ -298,10 +282,10 @@ def _open_study(folder: Path, fingerprint: str, first: Settings, space: Space) -
     study.set_user_attr("fingerprint", fingerprint)
     if not _ended(study) and not study.get_trials(states=(optuna.trial.TrialState.WAITING,)):
 
-        def can_propose(part: Range | tuple[Any, ...], value: Any) -> bool:
+        def can_propose(part: dict[str, Any] | tuple[Any, ...], value: Any) -> bool:
             if isinstance(part, tuple):
                 return value in part
-            return isinstance(value, int | float) and part.low <= value <= part.high
+            return isinstance(value, int | float) and part["low"] <= value <= part["high"]
 
         values = first.values()
         study.enqueue_trial({name: values[name] for name, part in space.items() if can_propose(part, values[name])})

@@ -93,10 +93,6 @@ class Settings:
         grouped = parsed_changes(self.method, changes)
         return replace(self, **{group: replace(getattr(self, group), **part) for group, part in grouped.items()})
 
-    def effective(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return those of the changes that the method has and that matter to it."""
-        return effective(self.method, changes)
-
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -122,10 +118,6 @@ class Choice(NamedTuple):
     setting: str
     value: Any
     reason: str
-
-    @property
-    def shown(self) -> str:
-        return value_text(self.value)
 
 
 @dataclass(frozen=True)
