@@ -4,14 +4,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, TypeVar
 
 from hiergcn.research import Panel
-from hiergcn_experiments.page import Table, Text
+from hiergcn_experiments.page import Row, Table, Text
 from hiergcn_experiments.results import CellResult
 
 ROW = 22
 """Height of a method's row in pixels."""
 DASH, DOTS = "6 4", "2 4"
 Points = Mapping[int, float] | Mapping[float, float]
-R, C, Result = TypeVar("R"), TypeVar("C"), TypeVar("Result", bound=CellResult)
+R = TypeVar("R")
+C = TypeVar("C")
+Result = TypeVar("Result", bound=CellResult)
 
 
 def best_mean(cells: Iterable[CellResult | None]) -> float | None:
@@ -46,7 +48,7 @@ def cell_table(
     every = {title: cells for title, cells in every.items() if any(cells)}
     by_column = list(zip(*(cells for title, cells in every.items() if title not in apart), strict=True))
     highest = [best_mean(cells) for cells in by_column] or [None] * len(columns)
-    lines = []
+    lines: list[Row] = []
     for title, cells in every.items():
         most = highest if best == "column" else [best_mean(cells) if best else None] * len(columns)
         pairs = zip(cells, [None] * len(columns) if title in apart else most, strict=True)

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 from hiergcn.research import PairedDifference, Scores, Summary, paired_difference
@@ -128,9 +128,13 @@ class TaskResults:
 
     def summary(self, *path: str) -> Summary:
         """Summarise the figure that stands under these keys; None in runs that do not have it."""
-        return Summary(
-            tuple(reduce(lambda found, key: (found or {}).get(key), path, run) for run in self.runs.values())
-        )
+
+        def value(run: Any) -> float | None:
+            for key in path:
+                run = (run or {}).get(key)
+            return None if run is None else float(run)
+
+        return Summary(tuple(map(value, self.runs.values())))
 
     def mean(self, *path: str) -> float:
         """Return the mean of a figure that all runs have."""

@@ -127,7 +127,7 @@ NAN_TABLE = np.array([[0, 1.0], [2, np.nan], [3, 4]])
         ({"features": sp.csr_array(NAN_TABLE)}, "Feature 1 of node 1 is nan"),
         ({"features": np.array([[BIG, BIG], [0, 0], [0, -np.inf]])}, "Feature 1 of node 2 is -inf"),
         ({"features": np.array([[BIG, 2], [3, 4], [5, 1e300]])}, "Feature 1 of node 2 is 1e\\+300; "),
-        ({"features": sp.csr_array([[1, 2], [3, 4], [5, 1e300]])}, "rescale numbers beyond 1e\\+19"),
+        ({"features": sp.csr_array(np.array([[1, 2], [3, 4], [5, 1e300]]))}, "rescale numbers beyond 1e\\+19"),
         ({"adjacency": PATH * 1e300}, "2e\\+300; weights must be finite, not negative and at most 1e\\+100"),
         ({"labels": np.zeros(2, int)}, "shape"),
         ({"labels": np.zeros(3)}, "whole numbers"),

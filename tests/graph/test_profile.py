@@ -106,7 +106,8 @@ def test_too_few_edges_between_training_nodes_are_replaced_by_common_neighbours(
 def test_unknown_homophily(per_class: int) -> None:
     graph = planted_graph(200, classes=20 if per_class == 1 else 3, seed=1)
     profile = profile_graph(graph, Split.random(graph.truth, per_class, validation=50))
-    assert profile.pairs is profile.adjusted_homophily is None
+    assert profile.pairs is None
+    assert profile.adjusted_homophily is None
     told = dict(profile.sentences())
     assert told["Too few training nodes are near each other to tell whether neighbours share their class."] is False
     assert any(f"{per_class} per class" in text for text, warns in told.items() if warns)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 NODES, CLASSES = 400, 25
-SIDES = (("x", "width"), ("y", "height"))
 ANY = "document.readyState === 'complete'"
 EXPLORER = "window.hiergcn !== undefined"
 
@@ -329,7 +328,8 @@ def test_a_tiny_graph_is_whole_and_has_no_headline(open_page: Callable[[str], Op
         opened.page.set_viewport_size({"width": width, "height": height})
         stage = opened.page.locator("#explorer-graph").bounding_box()
         assert stage is not None
-        inside = (f"item.{axis} >= item.r && item.{axis} + item.r <= {stage[size]}" for axis, size in SIDES)
+        sides = {"x": stage["width"], "y": stage["height"]}
+        inside = (f"item.{axis} >= item.r && item.{axis} + item.r <= {size}" for axis, size in sides.items())
         opened.until(f"window.hiergcn.items().every(item => {' && '.join(inside)})")
     assert opened.page.locator("#confidence figure").count() == 0  # nothing can be seen in two nodes
 

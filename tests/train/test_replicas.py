@@ -112,7 +112,7 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
     redraw = method.redraw
 
     def broken_third(model: NodeModel, generator: torch.Generator) -> bool:
-        drawn = redraw(model, generator)
+        drawn = bool(redraw(model, generator))
         if generator.initial_seed() == 2:
             with torch.no_grad():
                 next(model.parameters()).fill_(torch.inf)

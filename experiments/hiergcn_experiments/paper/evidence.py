@@ -73,8 +73,8 @@ class PaperCell(CellResult):
             return ToPaper(difference, None)
         if printed.std is None or printed.runs is None:
             return ToPaper(difference, float(stats.ttest_1samp(values, printed.mean).pvalue))
-        ours = values.mean(), values.std(ddof=1), len(values)
-        return ToPaper(difference, float(stats.ttest_ind_from_stats(*ours, *printed, equal_var=False).pvalue))
+        ours, theirs = (values.mean(), values.std(ddof=1), len(values)), (printed.mean, printed.std, printed.runs)
+        return ToPaper(difference, float(stats.ttest_ind_from_stats(*ours, *theirs, equal_var=False).pvalue))
 
 
 class Evidence:
@@ -196,7 +196,8 @@ def growth(name: str, first: Lead, second: Lead) -> Growth:
     if min(map(len, leads)) < 2 or max(lead.std() for lead in leads) == 0:
         return Growth(name, first[0], second[0])
     p = float(stats.ttest_ind(leads[1], leads[0], equal_var=False).pvalue)
-    return Growth(name, first[0], second[0], *(float(lead.mean()) for lead in leads), None if math.isnan(p) else p)
+    at_first, at_second = (float(lead.mean()) for lead in leads)
+    return Growth(name, first[0], second[0], at_first, at_second, None if math.isnan(p) else p)
 
 
 def corrected(found: Sequence[Growth]) -> list[Growth]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from hiergcn.research import TEST, metrics_for, result_key, written_whole
+from hiergcn.research import TEST, Figure, metrics_for, result_key, written_whole
 from hiergcn_experiments.page import (
     Columns,
     Page,
@@ -65,7 +65,7 @@ def plus_page(evidence: Evidence) -> Page:
 
 
 def paper_sections(evidence: Evidence, found: list[Verdict]) -> list[Section]:
-    def shown(name: str, figure: charts.Figure) -> Picture:
+    def shown(name: str, figure: Figure) -> Picture:
         return Picture(name, figure, TEXTS["pictures"][name])
 
     statistics, reasons = tables.table1(evidence)

@@ -11,7 +11,7 @@ accuracy of the automatic choice. So it neither gains nor loses, and the two are
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
@@ -367,6 +367,9 @@ def _verdicts(tasks: Sequence[TaskResult]) -> Section:
     def yes(value: float) -> Text:
         return Text("yes" if value >= -CLOSE else "no", strong=value < -CLOSE)
 
+    def to(name: str, one: TaskResult) -> str:
+        return points(one.lead_over(name))
+
     def behind(one: TaskResult) -> str:
         simple = [single for name, single in one.single.items() if name in SIMPLE]
         worse = (
@@ -379,7 +382,7 @@ def _verdicts(tasks: Sequence[TaskResult]) -> Section:
         "task": lambda one: one.text,
         "to the best on average": lambda one: points(one.lead),
         "within 1.0": lambda one: yes(one.lead),
-        **{f"to {method_title(name)}": lambda one, name=name: points(one.lead_over(name)) for name in SIMPLE},
+        **{f"to {method_title(name)}": partial(to, name) for name in SIMPLE},
         "at most 1.0 below these": lambda one: yes(one.least_simple),
         "splits more than 1.0 below one of these": behind,
     }

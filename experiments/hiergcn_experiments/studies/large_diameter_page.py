@@ -359,16 +359,15 @@ def _influence(results: RangeResults) -> Section | None:
 
 def _cost(results: RangeResults) -> Section | None:
     tables = []
+    columns = ("network", "CPU ms per epoch", "times GCN, 2 layers", "times GraphSAGE, 16 layers", "peak memory, MiB")
     for dataset, one in results.cost.items():
-        epochs, memory = one["epoch"], one["bytes"]
-        columns: Columns[str] = {
-            "network": influence_title,
-            "CPU ms per epoch": lambda name, s=epochs: f"{1000 * s[name]:.1f}",
-            "times GCN, 2 layers": lambda name, s=epochs: f"{s[name] / s['gcn-2']:.2f}",
-            "times GraphSAGE, 16 layers": lambda name, s=epochs: f"{s[name] / s['graphsage-16']:.2f}",
-            "peak memory, MiB": lambda name, m=memory: "–" if m[name] is None else f"{m[name] / 2**20:.0f}",
-        }
-        tables.append(Table.from_items(epochs, columns, f"{dataset_title(dataset)}, on a CPU."))
+        flat, deep = one["epoch"]["gcn-2"], one["epoch"]["graphsage-16"]
+        rows: list[Row] = []
+        for name, seconds in one["epoch"].items():
+            memory = "–" if one["bytes"][name] is None else f"{one['bytes'][name] / 2**20:.0f}"
+            times = (f"{1000 * seconds:.1f}", f"{seconds / flat:.2f}", f"{seconds / deep:.2f}")
+            rows.append((influence_title(name), *times, memory))
+        tables.append(Table.from_rows(columns, rows, f"{dataset_title(dataset)}, on a CPU."))
     large: Columns[Record] = {
         "city": lambda one: f"{one.key['arguments']['nodes']:,} nodes, {one.result['edges']:,} edges",
         "generate, s": lambda one: f"{one.result['generate']:.1f}",
@@ -415,7 +414,7 @@ def depth_figure(results: RangeResults) -> Figure:
     ticks = (1, 5, 9, 13, 17, 21)
     x = Axis(0, 22, tuple(map(float, ticks)), tuple(map(str, ticks)), "layers")
     for dataset, kind in results.places().values():
-        curves = {
+        curves: dict[str, dict[int, float]] = {
             method: {
                 layers: 100 * cell.accuracy.mean for layers, cell in cells.items() if cell.accuracy.mean is not None
             }

@@ -176,7 +176,7 @@ class Automatic:
         for candidate in self.chosen:
             info, inputs = method_info(candidate.entry.method), candidate.entry.name.split("+")[1:]
             parts.append(f"{candidate_title(candidate.entry.name)} ({100 * candidate.weight:.0f} %)")
-            reasons = [kind.reason for kind in INPUTS if kind.name in inputs and kind.reason]
+            reasons: list[str | None] = [kind.reason for kind in INPUTS if kind.name in inputs]
             reasons += [info.reason_without_features if self.structural else None, info.reason]
             shares[next(filter(None, reasons)).format(features=features)] += candidate.weight
         first, *others = parts

@@ -10,7 +10,7 @@ import typer
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, graph_sizes, is_first_rank, print_error, print_table, printable, split_sizes
 from hiergcn.errors import HierGCNError, InputError, UnwritableError
-from hiergcn.settings.settings import value_text
+from hiergcn.settings.settings import AUTO, value_text
 
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
@@ -110,7 +110,7 @@ def fit(
     split_from = read.split_from or DRAWN_SPLIT[read.graph.target.kind]
     with_baselines = not source.is_dataset if baselines is None else baselines
     limit = default_limit(read.graph.n_nodes) if time_limit is None else time_limit
-    if method == options.AUTO:
+    if method == AUTO:
         console().print(f"Time limit of the choice: {limit:.0f} s (--time-limit)")
     try:
         with Progress(console(), where) as progress:

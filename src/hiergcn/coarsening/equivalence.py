@@ -74,7 +74,7 @@ def equivalence_classes(rows: Rows, hashes: UInt64s, loops_are_neighbours: bool,
     while nodes.size:
         leader = pd.Series(nodes).groupby(hashes[nodes], sort=False).transform("first").to_numpy()
         nodes, leader = nodes[leader != nodes], leader[leader != nodes]
-        sets = []
+        sets: list[Any] = []  # scipy declares that their comparison is a bool
         for listed in (nodes, leader):
             neighbours = A[listed]
             if not loops_are_neighbours:

@@ -30,7 +30,7 @@ def visiting_order(rows: Rows, nodes: Int32s, loops_are_neighbours: bool) -> Int
     loops = loops_are_neighbours
     run_over(even_ranges(rows.indptr), lambda low, high: _neighbourhoods(rows, loops, low, high, count, weight))
     for keys in (weight, count):
-        ranks = keys[nodes]
+        ranks: npt.NDArray[Any] = keys[nodes]
         if ranks.max(initial=0) <= np.iinfo(np.uint16).max and (ranks == np.floor(ranks)).all():
             ranks = ranks.astype(np.uint16)  # numpy has a radix sort for this type, in linear time
         nodes = nodes[np.argsort(ranks, kind="stable")]

@@ -94,7 +94,11 @@ def _instructions() -> dict[str, Callable[..., Any]]:
 
     def load(_: Any, rows: Any, i: Any, k: Any) -> Any:
         check(rows)
-        return floats(rows, i, k), lambda *given: given[1].load(pointer(*given, vector), align=4)
+
+        def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            return builder.load(pointer(context, builder, signature, given, vector), align=4)
+
+        return floats(rows, i, k), code
 
     def store(_: Any, rows: Any, i: Any, k: Any, value: Any) -> Any:
         check(rows)

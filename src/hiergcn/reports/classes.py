@@ -102,18 +102,17 @@ def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
     axis, rows = axes.span([min([50.0, *(known or [0.0])]), 100.0], most=102, room=0.02), []
     for number in class_order(scores):
         row, cell = scores[number], Cell(axis)
-        shown = {what: row[what] if row["support"] else None for what in SCORES}
         if row["support"]:
             ends = sorted((100 * row["precision"], 100 * row["recall"]))
             cell.across(ends[0], ends[1], 0, MUTED, 1.4)
             for what, (title, colour, shape, size) in SCORES.items():
                 cell.dot(100 * row[what], colour, shape, size, f"{row['name']}: {title} {100 * row[what]:.1f} %")
-        about: dict[str, Any] = {
+        about: dict[str, Any] = {what: row[what] if row["support"] else None for what in SCORES} | {
             "support": row["support"],
             "trained": int(trained.get(row["name"], 0)),
             "plot": cell.html(),
         }
-        rows.append(ClassRow(number, row["name"], colours[number], **shown, **about))
+        rows.append(ClassRow(number, row["name"], colours[number], **about))
 
     parts = evaluated_parts(run.scores)
     nodes = run.table[run.table["split"].isin(parts)]

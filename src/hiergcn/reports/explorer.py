@@ -381,8 +381,8 @@ def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
         source = np.flatnonzero(np.diff(adjacency.indptr))
         target, weight = _strongest(adjacency.indptr, adjacency.indices, adjacency.data, source)
     pair = np.minimum(source, target) * np.int64(n) + np.maximum(source, target)
-    pair, where = np.unique(pair, return_index=True)
-    return pair // n, pair % n, weight[where]
+    pairs, where = np.unique(pair, return_index=True)
+    return pairs // n, pairs % n, weight[where]
 
 
 @kernel

@@ -80,8 +80,8 @@ def headline(metrics: Mapping[str, Any], board: Board, classes: Classes | None =
         sentences.append(board.comparison())
     preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
     figure, meaning = _accuracy(metrics, board)
-    shown = tuple(filter(None, sentences))
-    return Headline(title, f"hiergcn · {about}{preset}", figure, shown, warnings, judged, meaning)
+    kicker = f"hiergcn · {about}{preset}"
+    return Headline(title, kicker, figure, tuple(filter(None, sentences)), warnings, judged, meaning)
 
 
 def _accuracy(metrics: Mapping[str, Any], board: Board) -> tuple[str, str]:

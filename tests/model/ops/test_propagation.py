@@ -20,7 +20,7 @@ def random_spread(seed: int, depth: int, weighted: bool = False) -> tuple[Spread
     n = int(rng.integers(1, 60))
     weight = rng.integers(1, 4, n) if weighted else np.ones(n, dtype=np.int64)
     orders, shares = rng.integers(0, 5, depth + 1), rng.random(depth + 1) * (rng.random(depth + 1) < 0.8)
-    levels = []
+    levels: list[SpreadLevel] = []
     M, P = np.eye(n), np.zeros((n, n))
     for share, order in zip(shares.tolist(), orders.tolist(), strict=True):
         size = len(weight)

@@ -206,7 +206,8 @@ def linear_map(dense: Tensor, there: Map, back: Map) -> Tensor:
 def _map_of_replicas(dense: Tensor, there: Map, back: Map) -> Tensor:
     """Replicas become additional columns, so that one product computes them all."""
     wide = dense.transpose(0, 1).flatten(1)  # (n, replicas * d)
-    return linear_map(wide, there, back).unflatten(1, (len(dense), -1)).transpose(0, 1)
+    product: Tensor = linear_map(wide, there, back).unflatten(1, (len(dense), -1))
+    return product.transpose(0, 1)
 
 
 class _LinearMap(torch.autograd.Function):
