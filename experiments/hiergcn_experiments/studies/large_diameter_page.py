@@ -424,7 +424,7 @@ def depth_figure(results: RangeResults) -> Figure:
         labels = {name: 100 * value for name, value in known.items() if value is not None}
         if len(curves["hgcn"]) < CURVE:
             continue
-        heights = [value for points in (*curves.values(), labels) for value in points.values()]
+        heights = [*(value for points in curves.values() for value in points.values()), *labels.values()]
         y = axes.span(heights, "test accuracy, %")
         panel = Panel(x, y, title=f"{dataset_title(dataset)}, {KINDS[kind]}", height=210)
         for name, value in labels.items():

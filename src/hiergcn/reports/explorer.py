@@ -376,7 +376,9 @@ def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
     n = adjacency.shape[0]
     if adjacency.nnz // 2 <= WHOLE_EDGES:
         entries = adjacency.tocoo()
-        source, target, weight = entries.row, entries.col, entries.data
+        source: Array = entries.row
+        target: Array = entries.col
+        weight: Array = entries.data
     else:
         source = np.flatnonzero(np.diff(adjacency.indptr))
         target, weight = _strongest(adjacency.indptr, adjacency.indices, adjacency.data, source)
