@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from hiergcn import InputError
-from hiergcn.research import GROUPS, PUBLIC, Settings, SplitSpec, settings_for
+from hiergcn import Graph, InputError, Split
+from hiergcn.research import GROUPS, PUBLIC, Settings, SplitSpec, first_of_each_class, settings_for, split_generator
 from hiergcn_experiments.store import Record, identity
 
 if TYPE_CHECKING:
@@ -19,6 +19,36 @@ NUMBERED = 0
 """As a number of seeds: one seed per split, equal to the number of the split."""
 STORED_AS = {"hgcn-exchange": "hgcn"}
 """Methods whose results are stored under the name of another one, of which they were a setting."""
+
+
+@dataclass(frozen=True)
+class FewLabels(SplitSpec):
+    """Some training nodes of each class of the graph's own split.
+
+    The draws of one number are nested: the 5 nodes of a class are among its 10. So numbers of labels can be compared
+    without a change of nodes.
+    """
+
+    per_class: int = 0
+    small_validation: bool = False
+    """Whether validation keeps only `per_class` nodes of each class as well, instead of all."""
+
+    @property
+    def name(self) -> str:
+        return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
+
+    def split(self, graph: Graph, public: Split) -> Split:
+        rng, labels, validation = split_generator(self.number), graph.strata, public.validation
+        train = first_of_each_class(rng.permutation(public.train), labels, self.per_class)
+        if self.small_validation:
+            validation = first_of_each_class(rng.permutation(validation), labels, self.per_class)
+        return Split(train, validation, public.test)
+
+
+def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[FewLabels, ...]:
+    """Return that many draws of `per_class` training nodes of each class."""
+    few = FewLabels(per_class=per_class, small_validation=small_validation)
+    return tuple(replace(few, number=draw) for draw in range(draws))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from itertools import chain, zip_longest
 from time import perf_counter
@@ -76,8 +76,7 @@ def units_of(jobs: Iterable[Job], device: torch.device) -> list[Unit]:
     for job in jobs:
         alike: Any = identity(job.key())
         if isinstance(job, Training):
-            split = job.split
-            alike = job.dataset, job.settings, split.kind, split.per_class, split.small_validation
+            alike = job.dataset, job.settings, replace(job.split, number=0)
         groups.setdefault(alike, []).append(job)
     gpu = device.type == "cuda"
     by_group: list[list[Unit]] = []

@@ -9,7 +9,7 @@ from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
 from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
-from hiergcn.comparison.splits import PUBLIC, Drawn, SplitSpec, drawn_splits, few_labels
+from hiergcn.comparison.splits import PUBLIC, Drawn, SplitSpec, drawn_splits
 from hiergcn.evaluate.calibration import fit_temperature
 from hiergcn.evaluate.metrics import Summary, evaluate_sets, evaluate_test, metrics_for, result_key
 from hiergcn.evaluate.paired import (
@@ -23,6 +23,7 @@ from hiergcn.evaluate.paired import (
 )
 from hiergcn.files import write_text, written_whole
 from hiergcn.graph.neighbourhoods import neighbourhood_sizes
+from hiergcn.graph.split import first_of_each_class, split_generator
 from hiergcn.model.inputs import build_method
 from hiergcn.reports import axes, palette
 from hiergcn.reports.axes import Axis

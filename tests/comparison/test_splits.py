@@ -4,29 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.comparison.splits import SplitSpec, few_labels, parse_splits, splits_text
+from hiergcn.comparison.splits import parse_splits, splits_text
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 
 CORA = load_dataset("cora")
 GRAPH, OWN = CORA.graph, CORA.split
-
-
-def test_few_labels_are_drawn_from_the_training_set_and_nested() -> None:
-    five, ten = (few_labels(count, 3, small_validation=False)[2].split(GRAPH, OWN) for count in (5, 10))
-    assert set(five.train) < set(ten.train) < set(OWN.train)
-    assert np.bincount(GRAPH.truth[five.train]).tolist() == [5] * 7
-    for part in ("validation", "test"):
-        assert np.array_equal(getattr(five, part), getattr(OWN, part))
-    other = few_labels(5, 3, small_validation=False)[1].split(GRAPH, OWN)
-    assert set(other.train) != set(five.train)
-    small = few_labels(5, 1, small_validation=True)[0].split(GRAPH, OWN)
-    assert np.bincount(GRAPH.truth[small.validation]).tolist() == [5] * 7
-    assert set(small.validation) < set(OWN.validation)
-    assert np.array_equal(small.test, OWN.test)
-    with pytest.raises(InputError, match="20 labelled nodes, too few for 21"):
-        SplitSpec("few", 0, 21).split(GRAPH, OWN)
 
 
 def test_drawn_splits_by_name() -> None:
@@ -61,6 +45,5 @@ def test_bad_splits_are_refused(text: str) -> None:
 
 
 def test_names_are_those_of_stored_results() -> None:
-    few = few_labels(5, 1, small_validation=True)[0], few_labels(10, 2, small_validation=False)[1]
-    names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"), *few)]
-    assert names == ["public", "random-0", "random-1", "few-5-draw-0-small", "few-10-draw-1"]
+    names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"))]
+    assert names == ["public", "random-0", "random-1"]

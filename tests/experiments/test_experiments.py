@@ -1,10 +1,12 @@
 """The cells and runs of the experiments."""
 
+import numpy as np
 import pytest
 
-from hiergcn.comparison.splits import drawn_splits, few_labels
+from hiergcn.comparison.splits import drawn_splits
+from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
-from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Scope, Variant
+from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, FewLabels, Scope, Variant, few_labels
 from hiergcn_experiments.paper.experiments import CITATION, FULL, QUICK, Scale, paper_experiments, plus_experiments
 from hiergcn_experiments.studies import named_experiments
 
@@ -32,6 +34,25 @@ def test_fewer_splits_are_the_first_ones_and_the_experiment_says_so() -> None:
     gat = next(cell for cell in few.cells() if cell.key == ("gat", "pubmed", "5"))
     assert dict.fromkeys(split for split, _ in gat.runs) == dict.fromkeys(few_labels(5, 5, small_validation=False))
     assert "(5 of them for GAT)" in few.about
+
+
+def test_few_labels_are_drawn_from_the_training_set_and_nested() -> None:
+    cora = load_dataset("cora")
+    graph, public = cora.graph, cora.split
+    five, ten = (few_labels(count, 3, small_validation=False)[2].split(graph, public) for count in (5, 10))
+    assert set(five.train) < set(ten.train) < set(public.train)
+    assert np.bincount(graph.truth[five.train]).tolist() == [5] * 7
+    for part in ("validation", "test"):
+        assert np.array_equal(getattr(five, part), getattr(public, part))
+    specs = few_labels(5, 1, small_validation=True)[0], few_labels(5, 2, small_validation=False)[1]
+    small, other = (spec.split(graph, public) for spec in specs)
+    assert set(other.train) != set(five.train)
+    assert np.bincount(graph.truth[small.validation]).tolist() == [5] * 7
+    assert set(small.validation) < set(public.validation)
+    assert np.array_equal(small.test, public.test)
+    assert [spec.name for spec in specs] == ["few-5-draw-0-small", "few-5-draw-1"]
+    with pytest.raises(InputError, match="20 labelled nodes, too few for 21"):
+        FewLabels(per_class=21).split(graph, public)
 
 
 def test_the_settings_are_the_papers_but_for_what_is_varied() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from made_up import TINY, records_of
 
-from hiergcn.comparison.splits import PUBLIC, SplitSpec
+from hiergcn.comparison.splits import PUBLIC
 from hiergcn.datasets import load_dataset
 from hiergcn.errors import InputError
 from hiergcn.graph import Split
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn_experiments import store as store_module
-from hiergcn_experiments.experiment import Measurement, Training
+from hiergcn_experiments.experiment import FewLabels, Measurement, Training
 from hiergcn_experiments.paper.experiments import paper_experiments
 from hiergcn_experiments.store import (
     PACKED,
@@ -48,9 +48,9 @@ class TestIdentity:
         others = [
             replace(RUN, dataset="citeseer"),
             replace(RUN, seed=1),
-            replace(RUN, split=SplitSpec("few", 0, 5)),
-            replace(RUN, split=SplitSpec("few", 1, 5)),
-            replace(RUN, split=SplitSpec("few", 0, 5, small_validation=True)),
+            replace(RUN, split=FewLabels(per_class=5)),
+            replace(RUN, split=FewLabels(number=1, per_class=5)),
+            replace(RUN, split=FewLabels(per_class=5, small_validation=True)),
             replace(RUN, settings=RUN.settings.override({"hidden": 33})),
             replace(RUN, settings=RUN.settings.override({"learning_rate": 0.031})),
             replace(RUN, settings=RUN.settings.override({"equivalence_limit": 2})),

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hiergcn.research import drawn_splits, few_labels, method_title
-from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Measurement, Variant
+from hiergcn.research import drawn_splits, method_title
+from hiergcn_experiments.experiment import NUMBERED, Condition, Experiment, Measurement, Variant, few_labels
 from hiergcn_experiments.page import packaged
 
 CITATION = ("cora", "citeseer", "pubmed")

@@ -9,7 +9,7 @@ import numpy as np
 
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.split import PER_CLASS, first_of_each_class, split_generator
+from hiergcn.graph.split import PER_CLASS
 
 Drawn = Literal["random", "tenths", "blocked", "apart"]
 _MOST_DRAWS = 30
@@ -19,24 +19,16 @@ _MOST_DRAWS = 30
 class SplitSpec:
     """The name of a split. The same spec gives the same split of a graph on every machine."""
 
-    kind: Literal["public", "few", "random", "tenths", "blocked", "apart"] = "public"
-    """`public`: the graph's own. `few`: some of its training nodes. `_DRAWN` describes the others. Blocked draws
-    without a training node of some class are skipped."""
+    kind: Literal["public"] | Drawn = "public"
+    """`public`: the graph's own. `_DRAWN` describes the others. Blocked draws without a training node of some class are
+    skipped."""
     number: int = 0
     """Number of the draw."""
-    per_class: int = 0
-    """For `few`: training nodes of each class."""
-    small_validation: bool = False
-    """For `few`: whether validation keeps only `per_class` nodes of each class as well, instead of all."""
 
     @property
     def name(self) -> str:
         """The name in result files."""
-        if self.kind == "public":
-            return "public"
-        if self.kind != "few":
-            return f"{self.kind}-{self.number}"
-        return f"few-{self.per_class}-draw-{self.number}{'-small' if self.small_validation else ''}"
+        return "public" if self.kind == "public" else f"{self.kind}-{self.number}"
 
     def split(self, graph: Graph, public: Split) -> Split:
         """Return the split of a graph whose own one is `public`."""
@@ -57,13 +49,6 @@ class SplitSpec:
             return Split.random(labels, seed=seed)
         if self.kind == "tenths":
             return Split.holdout(labels, validation=0.1, test=0.8, seed=seed)
-        if self.kind == "few":
-            rng = split_generator(seed)
-            train = first_of_each_class(rng.permutation(public.train), labels, self.per_class)
-            validation = public.validation
-            if self.small_validation:
-                validation = first_of_each_class(rng.permutation(validation), labels, self.per_class)
-            return Split(train, validation, public.test)
         draws = (Split.blocked(graph, seed=k) for k in range(_MOST_DRAWS))
         classes = np.unique(labels[graph.labelled]).size
         complete = (split for split in draws if np.unique(labels[split.train]).size == classes)
@@ -77,15 +62,6 @@ PUBLIC = SplitSpec()
 def drawn_splits(kind: Drawn, count: int) -> tuple[SplitSpec, ...]:
     """Return the first draws of a kind."""
     return tuple(SplitSpec(kind, number) for number in range(count))
-
-
-def few_labels(per_class: int, draws: int, *, small_validation: bool) -> tuple[SplitSpec, ...]:
-    """Return `draws` choices of `per_class` training nodes of each class.
-
-    The draws of one number are nested: the 5 nodes of a class are among its 10. So numbers of labels can be compared
-    without a change of nodes.
-    """
-    return tuple(SplitSpec("few", draw, per_class, small_validation) for draw in range(draws))
 
 
 def parse_splits(text: str) -> tuple[SplitSpec, ...]:
