@@ -113,14 +113,12 @@ def compare(
     """Compare methods over the same splits and seeds, with a paired test; `to_frame()` gives the table.
 
     Args:
-        data: a Graph, the name of a dataset, or the path of a graph in .npz or .graphml.
+        data, device, engine: as for `fit`.
         models: names of methods, or NAME:PRESET.
         seeds: a number N for seeds 0 to N-1, or the seeds themselves; with fewer than 6 no p falls below 0.05.
         splits: `public`, the split of the data; or N of a kind, `random:N`, `tenths:N` or `blocked:N`.
         split: used instead of that of the data.
         against: the method that the others are compared with; by default the first.
-        device: `auto`, `cpu` or `cuda`.
-        engine: `local`, `ray` or `ray://HOST:PORT`, see `workers.pool.open_engine`.
         settings: settings of every method.
     """
     from hiergcn.comparison.compare import compare as run_compare
@@ -169,8 +167,7 @@ def explain(run: "AnyRun", node: str, class_: str | None = None, top: int = 10) 
         class_: the class to explain; by default the predicted one.
         top: nodes and features to list.
     """
-    explanation: Explanation = _estimator(run).explain(node, class_, top)
-    return explanation
+    return _estimator(run).explain(node, class_, top)
 
 
 def suggest(data: "Graph | AnyRun", budget: int = 20, *, seed: int = 0) -> "pd.DataFrame":
@@ -185,11 +182,12 @@ def suggest(data: "Graph | AnyRun", budget: int = 20, *, seed: int = 0) -> "pd.D
 
     if isinstance(data, Graph):
         return suggest_nodes(data, budget, seed=seed)
+    from hiergcn.estimator import NodeClassifier
+
     estimator = _estimator(data)
-    if estimator.numbers:
+    if not isinstance(estimator, NodeClassifier):
         raise InputError("Nodes to label are suggested for classes only; give the graph itself.")
-    suggested: pd.DataFrame = estimator.suggest(budget, seed=seed)
-    return suggested
+    return estimator.suggest(budget, seed=seed)
 
 
 def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
@@ -222,9 +220,7 @@ def report(run: "AnyRun | Comparison", path: str | Path | None = None) -> Path:
 
 def load(path: str | Path, device: str = "auto") -> "NodeClassifier | NodeRegressor":
     """Return the fitted estimator of a run folder, which `hiergcn fit --out`, `save` or `fit(...).save` wrote."""
-    from hiergcn.run.run import Run
-
-    return _of_run(Run.load(path), device)
+    return _estimator(Path(path), device)
 
 
 def _read(data: "Data") -> tuple[Graph, Split | None, str | None]:
@@ -246,19 +242,15 @@ def _read(data: "Data") -> tuple[Graph, Split | None, str | None]:
     )
 
 
-def _estimator(run: Any) -> Any:
+def _estimator(run: Any, device: str = "auto") -> "NodeClassifier | NodeRegressor":
     """Return a fitted estimator for a run folder, a result or an estimator."""
+    from hiergcn.estimator import NodeClassifier, NodeRegressor
     from hiergcn.run.run import Run
 
-    if isinstance(run, (str, Path)):
-        return load(run)
-    if not isinstance(run, Run) and not hasattr(run, "predict"):
+    run = Run.load(run) if isinstance(run, (str, Path)) else run
+    if isinstance(run, Run):
+        return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier).of_run(run, device)
+    if not isinstance(run, (NodeClassifier, NodeRegressor)):
         kind = type(run).__name__
         raise InputError(f"A run is needed here, not a {kind}: a folder, a result, or a fitted estimator.")
-    return _of_run(run) if isinstance(run, Run) else run
-
-
-def _of_run(run: "Run", device: str = "auto") -> "NodeClassifier | NodeRegressor":
-    from hiergcn.estimator import NodeClassifier, NodeRegressor
-
-    return (NodeRegressor if run.target.kind == "numbers" else NodeClassifier).of_run(run, device)
+    return run

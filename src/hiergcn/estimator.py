@@ -8,6 +8,7 @@ import inspect
 import sys
 import warnings
 from abc import abstractmethod
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, overload
@@ -45,14 +46,12 @@ class NotFittedError(HierGCNError, SklearnNotFittedError):  # type: ignore[misc]
 class EventPrinter:
     """Prints the milestones of a fit, for `verbose=True`."""
 
-    def __init__(self) -> None:
-        self.choosing = False
+    choosing = False
 
     def __call__(self, event: FitEvent) -> None:
         self.choosing = self.choosing or isinstance(event, SplitChosen)
-        if self.choosing and isinstance(event, SeedDone):
-            return  # its candidate gets a line
-        if line := describe(event):
+        line = None if self.choosing and isinstance(event, SeedDone) else describe(event)  # its candidate gets a line
+        if line:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
 
@@ -133,8 +132,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
     def _scored(self, graph: Graph, nodes: ArrayLike | None) -> NDArray[np.int64]:
         """Return the nodes to score: by default those whose label or number was not used in training."""
         table, known = self._run.table, graph.labelled
-        learned = table.loc[table["given"], "id"].to_numpy().astype(str)
-        unseen = known[~np.isin(graph.ids[known].astype(str), learned)]
+        unseen = known[~np.isin(graph.ids[known].astype(str), table.loc[table["given"], "id"].to_numpy(str))]
         if nodes is None and unseen.size == 0:
             raise InputError(
                 f"Every labelled node of {graph.name} was used in training; keep some labels back to score by."
@@ -173,8 +171,8 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Return the estimator of a loaded run."""
         cls._check_aim(str(run.path), run.target.kind)
         promise, settings = run.answers.promise, run.settings
-        arguments = {"seed": run.scores["selected_seed"], "device": device}
-        arguments |= {} if promise is None else {"coverage": promise.coverage}
+        coverage = None if promise is None else promise.coverage
+        arguments: dict[str, Any] = {"seed": run.scores["selected_seed"], "device": device, "coverage": coverage}
         if run.scores["model"] == AUTO:
             if cls.models is not None:
                 other = cls.__mro__[1].__name__
@@ -186,8 +184,7 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         loaded = cls(None if settings.method == unnamed else settings.method, preset=preset, **arguments)
         usual = {} if adapted else settings_for(settings.method, preset).values()
         matter = effective(settings.method, settings.values())
-        named = {name: value for name, value in matter.items() if name not in _DEFAULTS}
-        loaded._given = {name: value for name, value in named.items() if not usual or value != usual[name]}
+        loaded._given = {k: v for k, v in matter.items() if k not in _DEFAULTS and (not usual or v != usual[k])}
         return loaded._take(run)
 
     @property
@@ -203,15 +200,11 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def set_params(self, **params: Any) -> Self:
         """Change arguments of the constructor, all of them or none: `set_params(levels=3, seed=1)`."""
-        before = {name: getattr(self, name) for name in _DEFAULTS} | {"_given": self._given}
-        self._given = self._given | {name: value for name, value in params.items() if name not in _DEFAULTS}
-        for name in _DEFAULTS.keys() & params.keys():
-            setattr(self, name, params[name])
-        try:
-            self._requested()
-        except Exception:
-            self.__dict__.update(before)
-            raise
+        changed = copy(self)
+        changed._given = self._given | {name: value for name, value in params.items() if name not in _DEFAULTS}
+        vars(changed).update((name, value) for name, value in params.items() if name in _DEFAULTS)
+        changed._requested()
+        vars(self).update(vars(changed))
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

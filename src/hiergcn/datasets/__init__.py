@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from hiergcn.datasets.planted import planted_numbers as planted_numbers
 
 _HOME = dict.fromkeys(("Dataset", "DatasetEntry", "list_datasets", "load_dataset"), "catalogue")
-_HOME |= dict.fromkeys(("FileSet", "Source"), "folders") | dict.fromkeys(
-    ("planted_graph", "planted_numbers"), "planted"
-)
+_HOME |= {"FileSet": "folders", "Source": "folders", "planted_graph": "planted", "planted_numbers": "planted"}
 
 
 def __getattr__(name: str) -> Any:

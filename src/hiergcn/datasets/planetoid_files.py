@@ -11,10 +11,9 @@ The H-GCN paper sets edge weights to one, and so does this reader unless `multip
 import collections
 import io
 import pickle  # read only, through the list below; nothing is ever written as a pickle
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,22 +30,14 @@ RECOVERED = "recovered_labels.npz"
 SEED = 0  # of the validation nodes of NELL; the paper draws its own at random
 
 
-@dataclass(frozen=True, eq=False)
-class PlanetoidFiles:
-    """The content of a set of `ind.<name>.*` files, as it is."""
+class PlanetoidFiles(NamedTuple):
+    """The content of a set of `ind.<name>.*` files: nodes of `x` train, and those of `test` test."""
 
     adjacency: sp.csr_array
-    features: Any
-    """CSR rows: the nodes of `allx`, then the test nodes in the order of `test`."""
-    labels: NDArray[np.int64]
-    """(n,) column of the one-hot row of each node; -1 if the files give none."""
-    n_train: int
-    n_allx: int
+    features: sp.csr_array
+    labels: NDArray[np.int64]  # the column of the one-hot row of each node; -1 if the files give none
+    train: NDArray[np.int64]
     test: NDArray[np.int64]
-
-    @property
-    def n_nodes(self) -> int:
-        return int(self.adjacency.shape[0])
 
 
 def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tuple[Graph, Split]:
@@ -54,16 +45,16 @@ def read_planetoid(folder: Path, name: str, *, multiplicity: bool = False) -> tu
 
     Nodes that neither `allx` nor the test list has (15 in Citeseer) have edges, but no features and no label.
     """
-    files = read_files(folder, name, multiplicity=multiplicity)
-    rest = sp.csr_array((files.n_nodes - files.features.shape[0], files.features.shape[1]), dtype=files.features.dtype)
-    features = sp.vstack([files.features, rest], format="csr")[row_of_node(files)]
-    train = np.arange(files.n_train)
-    split = Split(train, np.arange(files.n_train, files.n_train + VALIDATION), files.test)
-    return Graph(files.adjacency, features, files.labels, name=name), split
+    adjacency, features, labels, train, test = read_files(folder, name, multiplicity)
+    split = Split(train, np.arange(train.size, train.size + VALIDATION), test)
+    return Graph(adjacency, features, labels, name=name), split
 
 
-def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> PlanetoidFiles:
-    """Read the files. With `multiplicity` an edge weighs as often as a neighbour list names it, otherwise 1."""
+def read_files(folder: Path, name: str, multiplicity: bool, one_each: bool = False) -> PlanetoidFiles:
+    """Read the files. With `multiplicity` an edge weighs as often as a neighbour list names it, otherwise 1.
+
+    Nodes that neither `allx` nor the test list has get a feature of their own with `one_each`, and none otherwise.
+    """
 
     def part(suffix: str) -> Any:
         return read_pickle(folder / f"ind.{name}.{suffix}")
@@ -78,30 +69,24 @@ def read_files(folder: Path, name: str, *, multiplicity: bool = False) -> Planet
     source = np.repeat(np.fromiter(lists.keys(), np.int64, len(lists)), sizes)
     target = np.fromiter(chain.from_iterable(lists.values()), np.int64, sum(sizes))
     n = int(max(source.max(), target.max(), test.max(), allx.shape[0] - 1)) + 1
-    labels = np.full(n, -1, np.int64)
-    ally = folder / f"ind.{name}.ally"
-    known = read_pickle(ally) if ally.exists() else y
+    known = part("ally") if (folder / f"ind.{name}.ally").exists() else y
     rows = (len(y), len(known), len(ty), tx.shape[0])
     if rows != (x.shape[0], min(len(known), allx.shape[0]), test.size, test.size) or known.shape[1] != y.shape[1]:
         raise InputError(f"The files ind.{name}.* in {folder} do not belong together; get them all from one source.")
-    labels[: len(known)] = one_hot_labels(known)
-    labels[test] = one_hot_labels(ty)
-    weight = np.ones(source.size) if multiplicity else None
-    adjacency = symmetric_adjacency(source, target, weight, n)
+    labels = np.full(n, -1, np.int64)
+    for nodes, one_hot in ((slice(len(known)), known), (test, ty)):
+        labels[nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
+    adjacency = symmetric_adjacency(source, target, np.ones(source.size) if multiplicity else None, n)
+    listed = np.concatenate([np.arange(allx.shape[0]), test])  # the node of each row of features, then all others
+    others = np.setdiff1d(np.arange(n), listed, assume_unique=True)
     features = sp.csr_array(sp.vstack([allx, tx], format="csr"))
-    return PlanetoidFiles(adjacency, features, labels, x.shape[0], allx.shape[0], test)
-
-
-def row_of_node(files: PlanetoidFiles) -> NDArray[np.int64]:
-    """Return the row of each node if rows are `allx`, then the test nodes as listed, then all others, ascending."""
-    listed = np.concatenate([np.arange(files.n_allx), files.test])
-    others = np.setdiff1d(np.arange(files.n_nodes), listed, assume_unique=True)
-    return np.argsort(np.concatenate([listed, others]))
-
-
-def one_hot_labels(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the column of the one in each row; -1 if a row is all zero."""
-    return np.where(rows.any(axis=1), rows.argmax(axis=1), -1)
+    if one_each:
+        features = sp.block_diag([features, sp.eye_array(others.size, dtype=features.dtype)], format="csr")
+    else:
+        rest = sp.csr_array((others.size, features.shape[1]), dtype=features.dtype)
+        features = sp.vstack([features, rest], format="csr")
+    row_of_node = np.argsort(np.concatenate([listed, others]))
+    return PlanetoidFiles(adjacency, sp.csr_array(features)[row_of_node], labels, np.arange(x.shape[0]), test)
 
 
 # Every global that the files name, as Python 2 spelled it, and nothing else.
@@ -137,14 +122,12 @@ def read_pickle(path: Path) -> Any:
 
 def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split]:
     """Return graph and split: the listed training and test nodes, and 500 other labelled nodes for validation."""
-    files = read_files(folder, NELL, multiplicity=multiplicity)
-    columns, recovered = files.labels, folder / RECOVERED
+    adjacency, features, columns, train, test = read_files(folder, NELL, multiplicity, one_each=True)
+    recovered = folder / RECOVERED
     if not (folder / f"ind.{NELL}.ally").exists() and recovered.exists():
-        columns = columns.copy()
         with np.load(recovered, allow_pickle=False) as saved:
             columns[saved["node"]] = saved["label"]
-    train = np.arange(files.n_train)
-    others = np.setdiff1d(np.flatnonzero(columns >= 0), np.concatenate([train, files.test]))
+    others = np.setdiff1d(np.flatnonzero(columns >= 0), np.concatenate([train, test]))
     if others.size < VALIDATION:
         raise InputError(
             f"NELL has no labels for its {VALIDATION} validation nodes; put ind.{NELL}.ally of the authors' archive "
@@ -154,7 +137,4 @@ def read_nell(folder: Path, *, multiplicity: bool = False) -> tuple[Graph, Split
     classes = np.unique(columns[columns >= 0])
     labels = np.where(columns >= 0, np.searchsorted(classes, columns), -1)
     names = tuple(str(column) for column in classes)  # as numbered in the files, which use half of their columns
-    of_relations = sp.eye_array(files.n_nodes - files.features.shape[0], dtype=files.features.dtype)
-    features = sp.csr_array(sp.block_diag([files.features, of_relations], format="csr"))[row_of_node(files)]
-    graph = Graph(files.adjacency, features, labels, class_names=names, name="nell")
-    return graph, Split(train, validation, files.test)
+    return Graph(adjacency, features, labels, class_names=names, name="nell"), Split(train, validation, test)

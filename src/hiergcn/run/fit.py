@@ -44,8 +44,7 @@ _SIMPLE = ("label-propagation", "mlp", "gcn")
 BASELINES = {"classes": _SIMPLE, "numbers": ("constant", "harmonic", *_SIMPLE)}
 """Simpler methods to compare with, by the kind of target: label propagation uses the edges alone, the perceptron the
 features alone, and GCN both without a hierarchy; the mean and harmonic interpolation are floors for numbers."""
-BASELINE_SEEDS = 3
-"""Most seeds of a baseline."""
+BASELINE_SEEDS = 3  # at most
 DRAWN_SPLIT = {
     "classes": "drawn with seed 0: a fifth of each class for validation, and a fifth for test if it has five labels",
     "numbers": "drawn with seed 0: a fifth of the known values for validation and a fifth for test",
@@ -159,24 +158,17 @@ def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoin
 class _Answer:
     """What was trained, before it is evaluated."""
 
-    members: list[Member]
-    """Those of the method with the largest weight first."""
-    trained: SeedResults
-    """Of that method."""
-    folds: Sequence[Split]
-    """The split, or those of cross-validation."""
-    outputs: NDArray[Any]
-    """Probabilities, (n, classes), or numbers, (n, 1)."""
+    members: list[Member]  # those of the method with the largest weight first
+    trained: SeedResults  # of that method
+    folds: Sequence[Split]  # the split, or those of cross-validation
+    outputs: NDArray[Any]  # probabilities, (n, classes), or numbers, (n, 1)
     by_seed: Mapping[int, NDArray[Any]]
     notes: list[str]
     interrupted: bool
-    about: dict[str, Any] = field(default_factory=dict)
-    """Values of `metrics.json` that only a named method has, or only the automatic choice."""
+    about: dict[str, Any]  # values of `metrics.json` that only a named method has, or only the automatic choice
+    seconds: float  # of training
     reasons: Mapping[str, str] = field(default_factory=dict)
-    hierarchy: Hierarchy | None = None
-    """To look at the graph by, if no member has one."""
-    seconds: float | None = None
-    """Of training, if it was more than that of the first method."""
+    hierarchy: Hierarchy | None = None  # to look at the graph by, if no member has one
 
 
 def _answer_of_method(
@@ -212,9 +204,9 @@ def _answer_of_method(
     members = [Member(settings, seed, weights, share) for seed, (weights,) in trained.weights.items()]
     stopped, compared = [], None
     if baselines and not trained.interrupted:
-        others = [name for name in baselines if name != settings.method]
         try:
-            compared = [_baseline(name, trainer, split, seeds, dataset, emit).to_dict() for name in others]
+            rows = [_baseline(n, trainer, split, seeds, dataset, emit) for n in baselines if n != settings.method]
+            compared = [row.to_dict() for row in rows]
         except KeyboardInterrupt:
             stopped = ["The comparison with simpler methods was stopped."]
     return _Answer(
@@ -226,6 +218,7 @@ def _answer_of_method(
         [*notes, *_single_labels(trainer.graph), *trainer.graph.notes, *stopped],
         trained.interrupted,
         {"baselines": compared, "claim": published(settings.method, dataset) if dataset else None},
+        trained.seconds,
         chosen.reasons,
     )
 
@@ -290,8 +283,8 @@ def _answer_of_choice(automatic: "Automatic", trainer: Trainer, split: Split) ->
         [*few, *_single_labels(graph), *graph.notes],
         automatic.interrupted,
         {"model": AUTO, "leaderboard": [row.to_dict() for row in rows], "verdict": automatic.verdict},
+        sum(candidate.results.seconds for candidate in automatic.candidates),
         hierarchy=None if levels else trainer.coarsen(BATCH_LEVELS, CoarsenConfig()),
-        seconds=sum(candidate.results.seconds for candidate in automatic.candidates),
     )
 
 
@@ -371,7 +364,7 @@ def _evaluated(
         "split": {part.replace("validation", "val"): len(getattr(split, part)) for part in ALL_PARTS},
         "seconds": {
             "coarsen": trainer.coarsen_seconds,
-            "train": trained.seconds if answer.seconds is None else answer.seconds,
+            "train": answer.seconds,
             "epoch": trained.seconds / max(len(history), 1),
         },
         "device": trainer.trains_on,
@@ -422,9 +415,8 @@ def _single_labels(graph: Graph) -> list[str]:
         return []
     single = np.flatnonzero(np.bincount(graph.labels[graph.labelled], minlength=graph.n_classes) == 1)
     names = ", ".join(f"{graph.class_names[k]!r:.40}" for k in single[:5]) + (", .." if single.size > 5 else "")
-    return (
-        [f"classes with one label, which trains and leaves none to validate the class: {names}"] if single.size else []
-    )
+    note = f"classes with one label, which trains and leaves none to validate the class: {names}"
+    return [note] if single.size else []
 
 
 def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:

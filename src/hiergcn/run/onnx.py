@@ -6,10 +6,11 @@ and onnxruntime alone.
 The operations of a network are recorded while it predicts once. Weights become part of the file. So does the graph
 (adjacency, groupings). What follows from the features without any weight, such as propagated features, is an input: the
 file begins where propagation ends, if the network propagates first. `torch.onnx.export` would put all of that into the
-file, and cannot record compiled kernels.
+file, cannot record compiled kernels, and needs a further package (onnxscript).
 """
 
 from collections.abc import Callable
+from functools import partial, reduce
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -68,15 +69,13 @@ def export_onnx(run: Run, graph: Graph, path: Path) -> Exported:
         names = ", ".join(dict.fromkeys(member.settings.method for member in model.members))
         raise InputError(f"{run.path} answers with labels alone ({names}): there is no network to export.")
     ordered, _ = in_order(model.encoded(training_graph(run, graph)))
-    recorder = _Recorder()
-    output = model.target.output_name
+    recorder, output = _Recorder(), model.target.output_name
     made = recorder.model(_answer(recorder, model, ordered), output, model.target.n_outputs)
+    about = {"ids": ordered.ids.astype(str), "class_names": np.array(model.target.names, dtype=str)}
     with written_whole(path) as part:
         onnx.save(made, str(part))
-    with written_whole(inputs) as part:
-        about = {"ids": ordered.ids.astype(str), "class_names": np.array(model.target.names, dtype=str)}
-        with part.open("wb") as stream:
-            np.savez_compressed(stream, **about, **recorder.inputs)  # type: ignore[arg-type]
+    with written_whole(inputs) as part, part.open("wb") as stream:
+        np.savez_compressed(stream, **about, **recorder.inputs)  # type: ignore[arg-type]
     shapes = {name: array.shape for name, array in recorder.inputs.items()}
     return Exported(path, inputs, shapes, recorder.any_nodes, output)
 
@@ -98,10 +97,10 @@ def largest_difference(exported: Exported, run: Run) -> float | None:
 
 def _answer(recorder: "_Recorder", model: Model, graph: Graph) -> str:
     """Add the weighted mean of all members, as `Model.each_method` computes it."""
-    add, total = recorder.add, None
+    add, methods = recorder.add, list[str]()
     networks = zip(model.members, model.each_on(graph, "cpu"), strict=True)
     for _, alike in groupby(networks, key=lambda pair: pair[0].settings):
-        weight, mean = 0.0, None
+        weight, parts = 0.0, list[str]()
         for member, (network, features) in alike:
             weight += member.share
             if not member.uses_features:  # labels alone: without weights, so their outputs are an input
@@ -119,16 +118,12 @@ def _answer(recorder: "_Recorder", model: Model, graph: Graph) -> str:
                 shares = shares[0, 0]
             else:
                 recorder.any_nodes = False
-            part = add("Mul", output, shares)
-            mean = part if mean is None else add("Add", mean, part)
-        assert mean is not None
-        mean = add("Div", mean, weight)
+            parts.append(add("Mul", output, shares))
+        mean = add("Div", reduce(partial(add, "Add"), parts), weight)
         if member.temperature != 1:  # of probabilities alone
             mean = add("Softmax", add("Div", add("Log", add("Max", mean, FLOOR)), member.temperature), axis=-1)
-        part = add("Mul", mean, weight)
-        total = part if total is None else add("Add", total, part)
-    assert total is not None
-    return total
+        methods.append(add("Mul", mean, weight))
+    return reduce(partial(add, "Add"), methods)
 
 
 class _Recorder(TorchDispatchMode):
@@ -167,14 +162,12 @@ class _Recorder(TorchDispatchMode):
             self.any_nodes &= id(value) in self._weights or value.dim() == 0
             value = value.detach().numpy()
         array = np.asarray(np.float32(value) if isinstance(value, int | float) else value)
-        return self._keep(array.astype(np.float32 if array.dtype.kind == "f" else np.int64), "c", self.constants)
+        return self.input(array.astype(np.float32 if array.dtype.kind == "f" else np.int64), "c", self.constants)
 
-    def input(self, value: NDArray[Any], name: str = "features") -> str:
-        """Return the name of an input that has this value for the graph of the run."""
-        return self._keep(np.asarray(value, dtype=np.float32), name, self.inputs)
-
-    def _keep(self, array: NDArray[Any], name: str, among: dict[str, NDArray[Any]]) -> str:
-        """Keep an array once, however many networks share it, and return its name."""
+    def input(self, value: Any, name: str = "features", among: dict[str, NDArray[Any]] | None = None) -> str:
+        """Return the name of an input, or constant, with this value, which is kept once for all networks."""
+        among = self.inputs if among is None else among
+        array = np.asarray(value, dtype=np.float32) if among is self.inputs else value
         key = f"{name} {array.dtype} {array.shape} {sha256(array.tobytes()).hexdigest()}"
         if key not in self._names:
             earlier = sum(other.startswith(name) for other in among)
@@ -201,13 +194,13 @@ class _Recorder(TorchDispatchMode):
         """Add a network to the graph and return the name of its logits."""
         norms = (buffer for name, buffer in model.named_buffers() if "norm" in name)
         self._weights = {id(weight) for weight in (*model.parameters(), *norms)}
+        graphs = (getattr(part, "graph", None) for part in model.modules())
+        kept = (getattr(graph, "smoothed", None) for graph in graphs)  # propagated features of H-GCN+ and GRAND
         roots = [features.values if isinstance(features, SparseMatrix) else features]
-        for part in model.modules():  # H-GCN+ and GRAND keep their propagated features with the graph
-            smoothed = getattr(getattr(part, "graph", None), "smoothed", None)
-            roots += [] if smoothed is None else [smoothed]
+        roots += [smoothed for smoothed in kept if smoothed is not None]
         self._data |= {id(root) for root in roots}
         self._alive += [model, *roots]
-        with torch.no_grad(), _Kernels(self), self:
+        with torch.no_grad(), _Kernels(self.sparse_product), self:
             logits = model(features)
         if id(logits) not in self._live:
             raise InputError("The network has no weights, so there is nothing to export.")
@@ -255,16 +248,14 @@ class _Recorder(TorchDispatchMode):
 
 
 class _Kernels(TorchFunctionMode):
-    """Shows the recorder what compiled kernels compute."""
+    """Gives the recorder the products of sparse matrices, which compiled kernels compute."""
 
-    def __init__(self, recorder: _Recorder) -> None:
+    def __init__(self, record: Callable[[SparseMatrix, Tensor], Tensor]) -> None:
         super().__init__()
-        self.recorder = recorder
+        self.record = record
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is SparseMatrix.product:
-            return self.recorder.sparse_product(*args)
-        return func(*args, **(kwargs or {}))
+        return self.record(*args) if func is SparseMatrix.product else func(*args, **(kwargs or {}))
 
 
 def _two(kind: str) -> Callable[..., str]:
@@ -297,10 +288,6 @@ def _split(to: _Recorder, tensor: Tensor, sizes: list[int], dim: int = 0) -> lis
     return [to.add("Slice", tensor, *(np.array([value]) for value in (*span, dim))) for span in spans]
 
 
-def _batch_norm(to: _Recorder, *args: Any) -> str:
-    return to.add("BatchNormalization", *args[:5], epsilon=args[-1])
-
-
 OPERATIONS: dict[str, Callable[..., Any]] = {
     **{name: lambda to, tensor, *_, **__: to.name(tensor) for name in ("detach", "alias", "clone", "_to_copy")},
     **{name: _two(kind) for name, kind in (("add", "Add"), ("sub", "Sub"), ("mul", "Mul"), ("div", "Div"))},
@@ -325,7 +312,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     ),
     "index_select": lambda to, tensor, dim, index: to.add("Gather", tensor, index, axis=dim),
     "split_with_sizes": _split,
-    "native_batch_norm": _batch_norm,
-    "_native_batch_norm_legit_no_training": _batch_norm,
+    **dict.fromkeys(
+        ("native_batch_norm", "_native_batch_norm_legit_no_training"),
+        lambda to, *args: to.add("BatchNormalization", *args[:5], epsilon=args[-1]),
+    ),
 }
 """How each operation of torch is written in ONNX."""

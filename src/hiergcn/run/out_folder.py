@@ -50,8 +50,7 @@ def check_free(path: Path) -> None:
         raise InputError(f"{path} is a file; name a folder for the run.")
     existing = _existing(path)
     try:
-        with tempfile.TemporaryDirectory(dir=existing):
-            pass
+        tempfile.TemporaryDirectory(dir=existing).cleanup()
     except OSError as error:
         raise InputError(f"{existing} cannot be written to ({error.strerror}); name another folder.") from None
 
@@ -59,16 +58,15 @@ def check_free(path: Path) -> None:
 @contextmanager
 def held(path: Path) -> Iterator[Path]:
     """Hold a folder for this process, and remove what a killed one left; refuse a folder that another process holds."""
-    beside, name = _existing(path.absolute().parent), re.escape(path.name)
-    lock = beside / f".{path.name}.lock"
+    beside = _existing(path.absolute().parent)
+    lock, draft = beside / f".{path.name}.lock", re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}")
     handle = _locked(lock)
     if handle is None:
         raise HeldError(f"Another process is writing to {path}; wait until it ends or name another folder.")
     try:
-        for draft in list(beside.iterdir()):
-            if re.fullmatch(rf"\.{name}\.[a-z0-9_]{{8}}", draft.name) and draft.is_dir():
-                shutil.rmtree(draft, ignore_errors=True)
-        for part in path.glob(".*.part") if path.is_dir() else ():
+        for old in [old for old in beside.iterdir() if draft.fullmatch(old.name) and old.is_dir()]:
+            shutil.rmtree(old, ignore_errors=True)
+        for part in path.glob(".*.part"):
             part.unlink(missing_ok=True)
         yield path
     finally:
@@ -82,11 +80,11 @@ def held_free(folder: Path) -> Iterator[Path]:
     """Hold the folder, or the first of folder-2, folder-3, ... that is neither taken nor held."""
     for number in count(1):
         path = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
-        with suppress(HeldError):
-            if not (path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir()))):
-                with held(path):
-                    yield path
-                    return
+        if path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir())):
+            continue
+        with suppress(HeldError), held(path):
+            yield path
+            return
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Source:
             )
         if self.is_whole_graph and of_files:
             raise InputError(f"{self.data} holds the whole graph; leave out NODES, --id and --delimiter.")
-        if self._ending == NPZ and named:
+        if self.is_whole_graph and self.data.lower().endswith(NPZ) and named:
             raise InputError(
                 f"{self.data} has labels, weights and perhaps a split of its own; leave out --label, --target, "
                 f"--weight, --split-column, --drop and --unknown."
@@ -83,7 +83,7 @@ class Source:
     @property
     def is_whole_graph(self) -> bool:
         """Whether it is one file with edges, labels and features."""
-        return not self.is_dataset and self._ending in (NPZ, GRAPHML)
+        return not self.is_dataset and Path(self.data).suffix.lower() in (NPZ, GRAPHML)
 
     @property
     def dataset(self) -> str | None:
@@ -98,10 +98,6 @@ class Source:
         from hiergcn.graph.tables.csv_files import graph_name
 
         return graph_name(self.data)
-
-    @property
-    def _ending(self) -> str:
-        return Path(self.data).suffix.lower()
 
     def read(self, on_bytes: OnBytes | None = None) -> "Data":
         """Read the graph, and its split if it has one; a dataset is downloaded if it is not here."""
@@ -138,7 +134,7 @@ class Source:
     def _read_whole(self) -> "Data":
         from hiergcn.graph import Graph
 
-        if self._ending == NPZ:
+        if self.data.lower().endswith(NPZ):
             graph, remedy = Graph.from_npz(self.data), "add them with Graph.with_labels in Python"
         else:
             given: dict[str, Any] = {name: getattr(self, name) for name in ("label", "target", "drop", "unknown")}

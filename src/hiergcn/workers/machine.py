@@ -31,7 +31,7 @@ class Peak(NamedTuple):
 
 def peak_memory() -> Peak:
     """Return the peak memory of this process so far."""
-    resident = _proc_kilobytes("self/status", "VmHWM")
+    resident = _proc_bytes("self/status", "VmHWM")
     with suppress(ImportError):  # on Windows
         import resource
 
@@ -71,16 +71,15 @@ def available_memory(device: "torch.device | None" = None) -> int | None:
 
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0]) + cached
-    sharing = int(os.environ.get("LOCAL_WORLD_SIZE", 1))  # ranks of torchrun on this machine
-    free = _proc_kilobytes("meminfo", "MemAvailable")
+    free = _proc_bytes("meminfo", "MemAvailable")
     with suppress(OSError, ValueError, AttributeError):
         free = free or os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None if free is None else free // sharing
+    return None if free is None else free // int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
 
 def held_memory() -> int:
     """Return the bytes that this process holds now; 0 if the system does not say."""
-    return _proc_kilobytes("self/status", "VmRSS") or 0
+    return _proc_bytes("self/status", "VmRSS") or 0
 
 
 def require_memory(needed: int, what: str, remedy: str, device: "torch.device | None" = None) -> None:
@@ -94,18 +93,16 @@ def require_memory(needed: int, what: str, remedy: str, device: "torch.device | 
         )
 
 
-def proc_field(file: str, name: str) -> str | None:
+def _proc_field(file: str, name: str) -> str | None:
     """Return the first field of this name in a file of Linux's /proc; None if there is none."""
-    try:
-        lines = Path("/proc", file).read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+    with suppress(OSError), Path("/proc", file).open(encoding="utf-8") as lines:
+        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(name)), None)
+    return None
 
 
-def _proc_kilobytes(file: str, name: str) -> int | None:
-    """Return a field of /proc in bytes."""
-    field = proc_field(file, name)
+def _proc_bytes(file: str, name: str) -> int | None:
+    """Return a field of /proc, which is in kilobytes, in bytes."""
+    field = _proc_field(file, name)
     return None if field is None else int(field.split()[0]) * 1024
 
 
@@ -127,13 +124,13 @@ def choose_device(name: str = "auto", entries: int | None = None) -> "torch.devi
     if name == "auto":
         worth_it = entries is None or entries >= FEW_ENTRIES
         return torch.device("cuda" if worth_it and torch.cuda.is_available() else "cpu")
-    device = None
+    device = torch.device("meta")  # of no use here
     with suppress(RuntimeError):
         device = torch.device(name)
-    if device is not None and device.type == "cuda" and not torch.cuda.is_available():
+    if device.type == "cuda" and not torch.cuda.is_available():
         raise InputError("torch finds no CUDA device here; give --device cpu, or install a CUDA build of torch.")
-    last = torch.cuda.device_count() - 1 if device is not None and device.type == "cuda" else 0
-    if device is None or device.type not in ("cpu", "cuda") or (device.index or 0) > last:
+    count = {"cpu": 1, "cuda": torch.cuda.device_count()}.get(device.type, 0)
+    if (device.index or 0) >= count:
         raise InputError(f"There is no device named {name!r} here; give auto, cpu or cuda.")
     if device.type == "cuda" and device.index is not None:
         torch.cuda.set_device(device)
@@ -148,7 +145,8 @@ def one_thread() -> Iterator[None]:
     """
     import torch
 
-    threads, device = torch.get_num_threads(), torch.cuda.current_device() if torch.cuda.is_initialized() else None
+    threads = torch.get_num_threads()
+    device = torch.cuda.current_device() if torch.cuda.is_initialized() else None
     try:
         if "OMP_NUM_THREADS" not in os.environ:
             torch.set_num_threads(1)
@@ -193,7 +191,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": packages,
         "system": platform.platform(),
-        "processor": proc_field("cpuinfo", "model name") or platform.processor() or platform.machine(),
+        "processor": _proc_field("cpuinfo", "model name") or platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1,
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,

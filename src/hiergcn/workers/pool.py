@@ -118,9 +118,10 @@ class Pool:
             return [(key, reply) for reply in (*replies, last)]
         busy: dict[Any, _Worker] = {worker.connection: worker for worker in self._workers if worker.is_busy}
         replied = [(busy[connection], busy[connection].receive()) for connection in wait(list(busy), timeout)]
-        for worker in (worker for worker, reply in replied if reply.kind == "death"):
-            self._workers.remove(worker)
-            worker.end()
+        for worker, reply in replied:
+            if reply.kind == "death":
+                self._workers.remove(worker)
+                worker.end()
         return [(worker.key, reply) for worker, reply in replied]
 
     def replies(self, jobs: Iterable[tuple[Any, Request]]) -> Iterator[tuple[int, Reply]]:
@@ -151,29 +152,25 @@ class Pool:
         """
         done: dict[int, Any] = {}
         due = 0
-        for number, reply in self.replies(jobs):
-            if reply.kind == "death" and on_death:
-                done[number] = on_death(number, reply.content.removeprefix("It ").rstrip("."))
-            elif reply.kind == "result":
-                done[number] = reply.content
-            elif reply.kind != "message":
-                raise (WorkerDiedError if reply.kind == "death" else WorkFailedError)(reply.content)
+        for number, (kind, content, _) in self.replies(jobs):
+            if kind == "death" and on_death:
+                done[number] = on_death(number, content.removeprefix("It ").rstrip("."))
+            elif kind == "result":
+                done[number] = content
+            elif kind != "message":
+                raise (WorkerDiedError if kind == "death" else WorkFailedError)(content)
             elif on_message:
-                on_message(reply.content)
+                on_message(content)
             while due in done:
                 yield done.pop(due)
                 due += 1
-
-    def close(self) -> None:
-        """End the workers."""
-        for worker in self._workers:
-            worker.end()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        for worker in self._workers:
+            worker.end()
 
 
 def now_and_then(send: Send, pause: float) -> Send:
@@ -193,10 +190,9 @@ def do_job(work: Callable[[], Any]) -> Reply:
     """Do a job; return its result, or its failure as a sentence."""
     try:
         return Reply("result", work(), peak_memory())
-    except HierGCNError as error:
-        return Reply("failure", str(error), peak_memory())
     except Exception as error:
-        return Reply("failure", f"It failed with {type(error).__name__}: {error!s:.300}", peak_memory())
+        unforeseen = "" if isinstance(error, HierGCNError) else f"It failed with {type(error).__name__}: "
+        return Reply("failure", f"{unforeseen}{error!s:.300}" if unforeseen else str(error), peak_memory())
 
 
 class _Worker:
@@ -211,13 +207,13 @@ class _Worker:
         with interrupts_blocked(), _script_hidden(make):
             self.process.start()
         theirs.close()  # else the end of the process would go unnoticed here
-        self._send((outside_methods(), make))  # after the start, because its modules may take long to import
+        self.send((outside_methods(), make))  # after the start, because its modules may take long to import
 
     def start(self, key: Any, job: Any) -> None:
         self.is_busy, self.key = True, key
-        self._send(job)
+        self.send(job)
 
-    def _send(self, content: Any) -> None:
+    def send(self, content: Any) -> None:
         with suppress(OSError):  # of a process that has died, which `receive` reports
             self.connection.send(content)
 

@@ -62,13 +62,7 @@ _LOST = {  # by the name of Ray's error
 
 
 class RayEngine(Engine):
-    """Connects to a cluster, or starts one on this machine, until it is closed.
-
-    Args:
-        address: such as `ray://HOST:10001`; None for that of RAY_ADDRESS, one on this machine, or a new one.
-        workers: CPUs of a new one; by default all.
-        on_note: gets sentences about the cluster and its workers.
-    """
+    """Connects to a cluster, or starts one here, until it is closed; `open_engine` explains the arguments."""
 
     spreads = True
 
@@ -131,8 +125,6 @@ class _Unit(NamedTuple):
 
 
 class RayPool(Pool):
-    """Jobs of one work on a cluster."""
-
     def __init__(self, engine: RayEngine, shared: list[Any]) -> None:
         self._engine, self._ray, self._shared = engine, engine.ray, shared
         self._units: dict[Any, _Unit] = {}  # by the reference of the reply
@@ -162,20 +154,18 @@ class RayPool(Pool):
             # jobs with other numbers have ended, or been given up
             replies = [(keys[n], Reply("message", content)) for n, content in messages if n in keys]
             for reference in ready:
-                reply = self._reply(reference)
-                unit = self._units.pop(reference)
+                reply, unit = self._reply(reference), self._units.pop(reference)
                 self._engine.running.discard(unit.number)
                 if reply.kind == "death" and unit.tries < TRIES:
                     self._engine.on_note(f"A unit is started again, because {reply.content}.")
                     self.start(unit.key, unit.job, unit.request, unit.tries + 1)
                     continue
-                if reply.kind == "death":
-                    reply = Reply("death", f"It was started {TRIES} times; {reply.content}.")
-                replies.append((unit.key, reply))
+                lost = f"It was started {TRIES} times; {reply.content}."
+                replies.append((unit.key, Reply("death", lost) if reply.kind == "death" else reply))
             self._check_possible()
         return replies
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         for reference, unit in self._units.items():
             with suppress(self._ray.exceptions.RayError, ValueError):
                 self._ray.cancel(reference, force=True)
@@ -263,7 +253,6 @@ def versions() -> dict[str, str]:
 
 
 def import_ray() -> Any:
-    """Return the module of Ray."""
     try:
         return importlib.import_module("ray")
     except ImportError:
@@ -273,17 +262,11 @@ def import_ray() -> Any:
 
 
 def connect(ray: Any, address: str | None, workers: int | None, on_note: Callable[[str], None]) -> bool:
-    """Connect to a cluster unless this process has a connection; return whether this was the case.
-
-    Args:
-        address: None for that of RAY_ADDRESS, the one that `ray start` has made this machine a node of, or a new one.
-        workers: CPUs of a new one; by default all.
-        on_note: gets a sentence if a cluster is started.
-    """
+    """Connect to a cluster, or start one, unless this process has a connection; return whether this was the case."""
     if ray.is_initialized():
         return False
-    address = address or os.environ.get(RAY_ADDRESS) or None
-    address = None if address == "auto" else address
+    address = address or os.environ.get(RAY_ADDRESS)
+    address = None if address in ("", "auto") else address
     cluster, why = address, "No Ray cluster found; started"
     if address is None:  # where Ray itself looks
         file = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
