@@ -89,10 +89,8 @@ def write_csv(
     table = escaped(frame) if spreadsheet else frame
     # the writer does not quote a lone carriage return, but readers take it for the end of a line
     breaks = any(table[name].str.contains("\r", regex=False).any() for name in _text_columns(table))
-    decimals = None if digits is None else f"%.{digits}f"
-    table.to_csv(
-        target, index=False, float_format=decimals, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
-    )
+    quoting = csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
+    table.to_csv(target, index=False, float_format=None if digits is None else f"%.{digits}f", quoting=quoting)
 
 
 def escaped(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -100,7 +98,9 @@ def escaped(frame: "pd.DataFrame") -> "pd.DataFrame":
 
     A text that already has apostrophes before such a character gets one more, so that `unescaped` is exact.
     """
-    return frame.assign(**{name: _escaped(frame[name]) for name in _text_columns(frame)})
+    texts = {name: frame[name] for name in _text_columns(frame)}
+    harmful = {name: text.str.match(FORMULA) & ~text.str.fullmatch(NUMBER) for name, text in texts.items()}
+    return frame.assign(**{name: text.mask(harmful[name].astype(bool), "'" + text) for name, text in texts.items()})
 
 
 def unescaped(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -112,8 +112,3 @@ def _text_columns(frame: "pd.DataFrame") -> list[str]:
     from pandas.api.types import infer_dtype
 
     return [name for name in frame.columns if infer_dtype(frame[name], skipna=True) == "string"]
-
-
-def _escaped(column: "pd.Series[str]") -> "pd.Series[str]":
-    harmful = column.str.match(FORMULA) & ~column.str.fullmatch(NUMBER)
-    return column.mask(harmful.astype(bool), "'" + column)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import zip_longest
 
 _CELL = 'style="text-align: left; padding: .15rem .8rem .15rem 0"'
 _BAR = "display: inline-block; height: .6rem; border-radius: .15rem; background: #0072b2; vertical-align: middle"
@@ -25,23 +26,21 @@ def sentence(text: str) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], shares: Sequence[float | None] = ()) -> str:
     """Return a table; `shares`, from 0 to 1, become bars in a column of their own behind the first."""
-    lengths: list[float | None] = list(shares)
     head = [f"<th {_CELL}>{escape(name)}</th>" for name in columns]
-    head[1:1] = [f"<th {_CELL}></th>"] if lengths else []
+    head[1:1] = [f"<th {_CELL}></th>"] if shares else []
     lines = []
-    for number, row in enumerate(rows):
+    for row, share in zip_longest(rows, shares):
         cells = [f"<td {_CELL}>{escape(_figure(value))}</td>" for value in row]
-        if lengths:
-            width = 9 * max(lengths[number] or 0.0, 0.0)
-            cells[1:1] = [f'<td {_CELL}><span style="{_BAR}; width: {width:.2f}rem"></span></td>']
+        bar = f'<span style="{_BAR}; width: {9 * max(share or 0.0, 0.0):.2f}rem"></span>'
+        cells[1:1] = [f"<td {_CELL}>{bar}</td>"] if shares else []
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{''.join(head)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _figure(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return "" if value is None else str(value)
 
 
 def percent(fraction: float | None) -> str:
@@ -51,11 +50,7 @@ def percent(fraction: float | None) -> str:
 
 def duration(seconds: float) -> str:
     """Return a readable duration: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        return f"{whole} s" if seconds >= 10 else f"{seconds:.1f} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"

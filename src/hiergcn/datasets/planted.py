@@ -41,7 +41,14 @@ def planted_graph(
     adjacency, node_at, _ = _tree(rng, n, classes, depth, branching, degree, homophily, decay, features)
     labels = np.empty(n, np.int64)
     labels[node_at] = _block(np.arange(n), n, classes)
-    return Graph(adjacency, _features(rng, labels, classes, features, noise), labels, name=f"planted-{n}")
+    centres = rng.standard_normal((classes, features), dtype=np.float32)
+    X = np.empty((n, features), np.float32)
+    for start in range(0, n if features else 0, CHUNK):
+        rows = X[start : start + CHUNK]
+        rng.standard_normal(out=rows, dtype=np.float32)
+        rows *= noise
+        rows += centres[labels[start : start + CHUNK]]
+    return Graph(adjacency, X if features else None, labels, name=f"planted-{n}")
 
 
 def planted_numbers(
@@ -115,18 +122,3 @@ def _first(block: NDArray[np.int64], n: int, count: NDArray[np.int64]) -> NDArra
 def _block(place: NDArray[np.int64], n: int, count: NDArray[np.int64] | int) -> NDArray[np.int64]:
     """Return the block that holds a place: the inverse of `_first`."""
     return place * count // n
-
-
-def _features(
-    rng: np.random.Generator, labels: NDArray[np.int64], classes: int, width: int, noise: float
-) -> NDArray[np.float32] | None:
-    if width == 0:
-        return None
-    centres = rng.standard_normal((classes, width), dtype=np.float32)
-    features = np.empty((labels.size, width), np.float32)
-    for start in range(0, labels.size, CHUNK):
-        rows = features[start : start + CHUNK]
-        rng.standard_normal(out=rows, dtype=np.float32)
-        rows *= noise
-        rows += centres[labels[start : start + CHUNK]]
-    return features
