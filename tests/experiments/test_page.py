@@ -9,7 +9,7 @@ from made_up import TINY, records_of
 from hiergcn_experiments.experiment import Cell, Measurement
 from hiergcn_experiments.page import Table, table_lines, with_code
 from hiergcn_experiments.paper.evidence import Evidence
-from hiergcn_experiments.paper.experiments import FULL, paper_experiments, plus_experiments
+from hiergcn_experiments.paper.experiments import FULL, paper_experiments
 from hiergcn_experiments.paper.pages import overview_table, plus_sections, write_paper
 from hiergcn_experiments.results import Results
 from hiergcn_experiments.runner import measured
@@ -94,16 +94,6 @@ def test_a_mean_far_below_the_others_is_written_beside_the_axis(tmp_path: Path) 
     records = records_of([channels], lambda cell, *_: 0.2 if cell.condition == "1" else 0.8)
     write_paper(read_records(filled(tmp_path / "store", records)), tmp_path / "page", FULL)
     assert "20.0 ± 0.0" in (tmp_path / "page" / "paper" / "figures" / "channels.svg").read_text(encoding="utf-8")
-
-
-def test_the_page_of_h_gcn_plus_is_written_if_it_was_run(tmp_path: Path) -> None:
-    records = records_of(plus_experiments(TINY).values(), lambda _, split, seed: 0.8 + 0.01 * split + 0.001 * seed)
-    pages = write_paper(read_records(filled(tmp_path / "store", records)), tmp_path / "page", TINY)
-    assert [page.parent.name for page in pages] == ["paper", "plus"]
-    text = (tmp_path / "page" / "plus" / "results.md").read_text(encoding="utf-8")
-    assert "| H-GCN+ without hierarchy | 80.0 ± 0.1 |" in text
-    assert "0.0, p = 1.000" in text
-    assert "(`plus-few-labels`)" in text
 
 
 @pytest.mark.parametrize("store", sorted(RESULTS.rglob(PACKED)), ids=lambda path: path.parent.name)

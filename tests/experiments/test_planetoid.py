@@ -1,4 +1,4 @@
-"""Both forms of Planetoid: predictions, losses and the order of learning."""
+"""Both forms of Planetoid: predictions, losses, the order of learning, and rows of features."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ from hiergcn.datasets import planted_graph
 from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Labelled
+from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.settings.settings import settings_for
 from hiergcn_experiments.methods import planetoid as module
 from hiergcn_experiments.methods.planetoid import (
@@ -22,6 +23,8 @@ from hiergcn_experiments.methods.planetoid import (
     PlanetoidIMethod,
     PlanetoidTConfig,
     PlanetoidTMethod,
+    feature_rows,
+    few_rows,
 )
 from hiergcn_experiments.methods.walks import Contexts
 
@@ -167,3 +170,22 @@ def test_a_step_is_gradient_descent_on_the_summed_logistic_loss() -> None:
     assert C.grad is not None
     torch.testing.assert_close(by_H, E.grad[torch.from_numpy(batch.nodes)])
     torch.testing.assert_close(sigmoid.C, C.detach() - 0.1 * C.grad)
+
+
+@pytest.mark.parametrize("nodes", [[4, 0, 4, 2], [1], []])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "few"])
+def test_rows_multiply_and_give_gradients_like_dense_ones(nodes: list[int], kind: str) -> None:
+    rng = np.random.default_rng(0)
+    dense = (rng.random((6, 40)) * (rng.random((6, 40)) < 0.2)).astype(np.float32)
+    dense[1] = 0
+    chosen = torch.tensor(nodes, dtype=torch.int64)
+    features = torch.from_numpy(dense) if kind == "dense" else SparseMatrix.from_scipy(sp.csr_array(dense))
+    rows = (few_rows if kind == "few" else feature_rows)(features, chosen)
+    W = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    expected = torch.from_numpy(dense)[chosen]
+    product = rows @ W
+    torch.testing.assert_close(product, expected @ W)
+    target = torch.arange(product.numel(), dtype=torch.float32).view_as(product)
+    (gradient,) = torch.autograd.grad(product, W, target)
+    assert gradient.is_sparse == (kind == "few")
+    torch.testing.assert_close(gradient.to_dense(), expected.T @ target)

@@ -90,22 +90,13 @@ def test_graph_contexts_are_near_on_a_walk() -> None:
     assert sum(pairs_of(wider).values()) == 2 * 16
 
 
-def test_label_contexts_share_their_class() -> None:
-    nodes, classes = np.array([3, 8, 5, 1]), np.array([0, 1, 0, 1])
-    label = dict(zip(nodes.tolist(), classes.tolist(), strict=True))
-    seen = set()
-    for batch in islice(label_contexts(nodes, classes, 50, np.random.default_rng(0)), 3):
-        seen |= set(pairs_of(batch))
-        assert batch.count.sum() == 50
-    assert seen == {(i, j) for i in label for j in label if label[i] == label[j]}
-
-
-def test_negative_samples_of_labels_are_of_other_classes() -> None:
+@pytest.mark.parametrize("negatives", [0, 3])
+def test_contexts_of_labels_are_of_the_class_and_negative_samples_of_others(negatives: int) -> None:
     nodes, classes = np.array([3, 8, 5, 1, 6]), np.array([0, 1, 0, 2, 1])
-    label = dict(zip(nodes.tolist(), classes.tolist(), strict=True))
-    seen = set()
-    for batch in islice(label_contexts(nodes, classes, 50, np.random.default_rng(0), negatives=3), 3):
-        assert (batch.count[batch.count > 0].sum(), batch.count[batch.count < 0].sum()) == (50, -150)
-        pairs = zip(batch.nodes[batch.row].tolist(), batch.context.tolist(), batch.count < 0, strict=True)
-        seen |= {(i, j) for i, j, no in pairs if no}
-    assert seen == {(i, j) for i in label for j in label if label[i] != label[j]}
+    label, seen = dict(zip(nodes.tolist(), classes.tolist(), strict=True)), set()
+    for batch in islice(label_contexts(nodes, classes, 50, np.random.default_rng(0), negatives), 3):
+        assert (batch.count[batch.count > 0].sum(), batch.count[batch.count < 0].sum()) == (50, -50 * negatives)
+        signs = (batch.count > 0).tolist()
+        seen |= set(zip(batch.nodes[batch.row].tolist(), batch.context.tolist(), signs, strict=True))
+    pairs = {(i, j, label[i] == label[j]) for i in label for j in label}
+    assert seen == (pairs if negatives else {pair for pair in pairs if pair[2]})
