@@ -42,7 +42,7 @@ from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_t
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
 from hiergcn.graph.tables.text_columns import Origin
-from hiergcn.graph.tables.text_files import LONG, Layout, TextFile, as_frame
+from hiergcn.graph.tables.text_files import LONG, TextFile, as_frame, checked_text
 from hiergcn.graph.target import Classes, Numbers
 
 PACKED = (".gz", ".zst", ".bz2", ".xz")
@@ -118,7 +118,7 @@ class CsvGraph:
             same = f"{where}: every value is {known[0]:g}; give nodes with different values."
             return same if np.ptp(known) == 0 else None
         if not isinstance(self.nodes.target, Labels):
-            names = file.names if isinstance(file, Layout | TableFile) else []
+            names = file.names if isinstance(file, TextFile | TableFile) else []
             others = shown_names([name for name in names if name != roles.id]) or "no columns"
             missing = f"{file} has no column named {' or '.join(LABEL)}"
             remedy = "name the column of the labels with --label, or of numbers to predict with --target"
@@ -164,8 +164,8 @@ def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOpt
         raise
 
 
-def _opened(path: str | Path, options: CsvOptions) -> Layout | TableFile:
-    return typed_table(path) or Layout.from_path(path, options.get("delimiter"))
+def _opened(path: str | Path, options: CsvOptions) -> TextFile | TableFile:
+    return typed_table(path) or TextFile.from_path(path, options.get("delimiter"))
 
 
 def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> None:
@@ -173,7 +173,7 @@ def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOption
     names: list[list[str]] = []
     for path in (edges,) if nodes is None else (nodes, edges):
         if typed_table(path) is None:
-            TextFile.from_path(Path(path)).read()
+            checked_text(Path(path))
         file = _opened(path, options)
         names.append(file.names if isinstance(file, TableFile) else [*file.first_row, *(file.commented_names or ())])
     ends = usual_ends(names[0])
@@ -184,9 +184,9 @@ def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOption
         )
 
 
-def _read_nodes(file: Layout | TableFile, options: CsvOptions) -> NodeTable:
+def _read_nodes(file: TextFile | TableFile, options: CsvOptions) -> NodeTable:
     known = options.get("known") or ()
-    if isinstance(file, Layout):
+    if isinstance(file, TextFile):
         named = [options.get(name) for name in ("id", "label", "target", "split")]
         named += [*(options.get("drop") or ()), *(column.name for column in known)]
         given = [str(name) for name in named if name]
@@ -201,12 +201,12 @@ def _read_nodes(file: Layout | TableFile, options: CsvOptions) -> NodeTable:
     text = roles.text | {column.name for column in known if column.is_word and column.name in wanted}
     table, file = file.read(wanted, text)
     nodes = nodes_of(as_frame(table), file, roles, options)
-    doubtful = isinstance(file, Layout) and file.looks_like_data
+    doubtful = isinstance(file, TextFile) and file.looks_like_data
     return replace(nodes, notes=(*nodes.notes, *_file_notes(file, doubtful)))
 
 
-def _read_edges(file: Layout | TableFile, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
-    if isinstance(file, Layout):
+def _read_edges(file: TextFile | TableFile, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
+    if isinstance(file, TextFile):
         if len(file.first) < 2:
             where = f"{file}, row {file.first_line}"
             raise InputError(
@@ -225,7 +225,7 @@ def _read_edges(file: Layout | TableFile, options: CsvOptions, nodes: NodeTable 
     return replace(links, notes=tuple(notes), ids=file.nodes if isinstance(file, TableFile) else None)
 
 
-def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: bool = False) -> Layout:
+def _with_header(layout: TextFile, given: Sequence[str], *, usual: bool, data: bool = False) -> TextFile:
     """Return the layout with whether its first line holds the names of the columns.
 
     It does not if it holds numbers or is `data` for sure, or if the comment above it has names that are `usual`. It
@@ -240,7 +240,7 @@ def _with_header(layout: Layout, given: Sequence[str], *, usual: bool, data: boo
     return replace(layout, header=not is_data or any(name in first and name not in places for name in given))
 
 
-def _file_notes(file: Layout | TableFile, is_doubtful: bool) -> list[str]:
+def _file_notes(file: TextFile | TableFile, is_doubtful: bool) -> list[str]:
     """Note doubtful names of columns, and comments below the first row, since a user may have ids that begin with #."""
     if isinstance(file, TableFile):
         return []

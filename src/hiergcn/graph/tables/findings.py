@@ -12,7 +12,7 @@ from hiergcn.graph.tables.column_roles import shown_names
 from hiergcn.graph.tables.csv_files import CsvGraph
 from hiergcn.graph.tables.label_columns import DOUBTFUL, Labels, is_unknown
 from hiergcn.graph.tables.table_files import TableFile
-from hiergcn.graph.tables.text_files import Layout
+from hiergcn.graph.tables.text_files import TextFile
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blanks"}
 SHOWN = 5  # examples in a sentence
@@ -41,11 +41,11 @@ def understood(read: CsvGraph) -> list[str]:
         name = file.path.name
         if isinstance(file, TableFile):
             lines.append(f"{name}: {file.kind}")
-        elif isinstance(file, Layout):
-            packed = "" if file.file.compression is None else f", {file.file.compression}"
+        elif isinstance(file, TextFile):
+            packed = "" if file.compression is None else f", {file.compression}"
             comments = f", {file.comments:,} comment lines" if file.comments else ""
             delimiter = DELIMITERS.get(file.delimiter, repr(file.delimiter))
-            lines.append(f"{name}: {delimiter} between columns, {file.file.encoding}{packed}{comments}")
+            lines.append(f"{name}: {delimiter} between columns, {file.encoding}{packed}{comments}")
             if not file.header and file.commented_names:
                 unnamed.append(f"{name} has the names of its columns in a comment: {', '.join(file.names)}")
             elif not file.header:

@@ -23,7 +23,7 @@ from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.feature_columns import floats
 from hiergcn.graph.tables.text_columns import MISSING, Origin, coded_texts
-from hiergcn.graph.tables.text_files import Layout, TextFile, as_frame
+from hiergcn.graph.tables.text_files import TextFile, as_frame, checked_text
 from hiergcn.graph.target import Classes, Numbers
 
 if TYPE_CHECKING:
@@ -203,13 +203,13 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
     """
     file = Path(path)
     try:
-        return _with_labels_of(graph, Layout.from_path(file), unknown)
+        return _with_labels_of(graph, TextFile.from_path(file), unknown)
     except InputError:
-        TextFile.from_path(file).read()  # what is wrong with the bytes shows in many ways
+        checked_text(file)  # what is wrong with the bytes shows in many ways
         raise
 
 
-def _with_labels_of(graph: "Graph", layout: Layout, unknown: Sequence[str] | None) -> "Graph":
+def _with_labels_of(graph: "Graph", layout: TextFile, unknown: Sequence[str] | None) -> "Graph":
     roles, file = NodeColumns.choose(layout, layout.names, CsvOptions()), layout.path.name
     if roles.label is None:
         there = f"its columns are {shown_names(layout.names)}"

@@ -1,7 +1,7 @@
 """Files of delimited text, plain or compressed, in UTF-8 or UTF-16: their layout, as the first lines show it, and rows.
 
 If a file begins with `#`, as every edge list of SNAP does, or with `%`, as those of KONECT do, all its lines that begin
-so are comments. If anything fails, `TextFile.read` says what is wrong with the bytes, and where, before a reader's own
+so are comments. If anything fails, `checked_text` says what is wrong with the bytes, and where, before a reader's own
 complaint counts.
 """
 
@@ -126,72 +126,54 @@ def check_regular(path: Path) -> None:
         raise InputError(f"{path} is a pipe or a device; write its content to a file and give the path of that.")
 
 
-@dataclass(frozen=True)
-class TextFile:
-    """A file of text."""
+def checked_text(path: Path) -> tuple[bytes, int]:
+    """Return the text, checked, with comment lines empty, so that line numbers stay; and the number of these."""
+    check_regular(path)
+    with naming_failure(path), opened(path)[0] as stream:
+        text = stream.read().removeprefix(codecs.BOM_UTF8)
+    marker, where = _comment_marker(path, text[:1024]).encode(), f"{path}, line"
+    if (nul := text.find(b"\0")) >= 0:
+        line = 1 + text.count(b"\n", 0, nul)
+        raise InputError(f"{where} {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
+    try:
+        if not text.isascii():
+            text.decode()
+    except UnicodeDecodeError as error:
+        line, wrong = 1 + text.count(b"\n", 0, error.start), text[error.start]
+        if error.reason == "unexpected end of data":
+            raise InputError(f"{where} {line}: the text breaks off inside a character; save it again.") from error
+        raise InputError(
+            f"{where} {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no text at "
+            f"all); save the table as CSV in UTF-8."
+        ) from error
+    return re.subn(rb"^" + marker + rb".*", b"", text, flags=re.MULTILINE) if marker else (text, 0)
 
-    path: Path
-    compression: str | None
-    encoding: str
-    marker: bytes
-    """What comments begin with; empty if the first line is none."""
 
-    @classmethod
-    def from_path(cls, path: Path) -> "TextFile":
-        """Look at the first bytes of a file, and refuse what is no table."""
-        check_regular(path)
-        with naming_failure(path):
-            compression = compression_of(path)
-            stream, encoding = opened(path)
-            with stream:
-                head = stream.read(1024)
-        begin = head.removeprefix(codecs.BOM_UTF8)
-        words = begin[:64].lstrip().lower()
-        what = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or words.startswith(magic)), None)
-        if head[257:262] == b"ustar":
-            what = ["a tar archive", "unpack it and give a file of it"]
-        elif head.startswith(b"PK\x03\x04") and (path.suffix == ".npz" or b".npy" in head):
-            what = ["an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz"]
-        elif words.startswith(b"<?xml") and b"<graphml" in head:
-            what = list(GRAPHML)
-        if what is not None:
-            raise InputError(f"{path} is {what[0]}, not a CSV file; {what[1]}.")
-        return cls(path, compression and compression[0], encoding, begin[:1] if begin[:1] in COMMENTS else b"")
-
-    def lines(self) -> io.TextIOWrapper:
-        """Open the text as it is, comments included; every kind of line end is kept."""
-        return io.TextIOWrapper(cast(Any, opened(self.path)[0]), encoding="utf-8-sig", newline="")
-
-    def read(self) -> tuple[bytes, int]:
-        """Return the text, checked, with comment lines empty, so that line numbers stay; and the number of these."""
-        with naming_failure(self.path):
-            stream, _ = opened(self.path)
-            with stream:
-                text = stream.read().removeprefix(codecs.BOM_UTF8)
-        where = f"{self.path}, line"
-        if (nul := text.find(b"\0")) >= 0:
-            line = 1 + text.count(b"\n", 0, nul)
-            raise InputError(f"{where} {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
-        try:
-            if not text.isascii():
-                text.decode()
-        except UnicodeDecodeError as error:
-            line, wrong = 1 + text.count(b"\n", 0, error.start), text[error.start]
-            if error.reason == "unexpected end of data":
-                raise InputError(f"{where} {line}: the text breaks off inside a character; save it again.") from error
-            raise InputError(
-                f"{where} {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no "
-                f"text at all); save the table as CSV in UTF-8."
-            ) from error
-        return re.subn(rb"^" + self.marker + rb".*", b"", text, flags=re.MULTILINE) if self.marker else (text, 0)
+def _comment_marker(path: Path, head: bytes) -> str:
+    """Return what comments begin with, nothing if the first line is none; refuse what is no table."""
+    begin = head.removeprefix(codecs.BOM_UTF8)
+    words = begin[:64].lstrip().lower()
+    what = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or words.startswith(magic)), None)
+    if head[257:262] == b"ustar":
+        what = ["a tar archive", "unpack it and give a file of it"]
+    elif head.startswith(b"PK\x03\x04") and (path.suffix == ".npz" or b".npy" in head):
+        what = ["an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz"]
+    elif words.startswith(b"<?xml") and b"<graphml" in head:
+        what = list(GRAPHML)
+    if what is not None:
+        raise InputError(f"{path} is {what[0]}, not a CSV file; {what[1]}.")
+    return begin[:1].decode() if begin[:1] in COMMENTS else ""
 
 
 @dataclass(frozen=True)
-class Layout(Origin):
-    """How a file is written, as its first lines show."""
+class TextFile(Origin):
+    """A file of delimited text, and how it is written, as its first lines show."""
 
     is_delimited = True
-    file: TextFile
+    compression: str | None
+    encoding: str
+    marker: str
+    """What comments begin with; empty if the first line is none."""
     delimiter: str
     first: tuple[str, ...]
     """The fields of the first line that is neither blank nor a comment."""
@@ -206,17 +188,21 @@ class Layout(Origin):
     """Lines that are comments; known after the file was read."""
 
     @classmethod
-    def from_path(cls, path: str | Path, delimiter: str | None = None) -> "Layout":
-        """Return the layout of a file; the delimiter is guessed from the first lines unless given."""
-        delimiter = DELIMITER_NAMES.get(delimiter or "", delimiter)
+    def from_path(cls, path: str | Path, delimiter: str | None = None) -> "TextFile":
+        """Look at the first lines of a file; the delimiter is guessed from them unless given."""
+        delimiter, file = DELIMITER_NAMES.get(delimiter or "", delimiter), Path(path)
         if delimiter is not None and len(delimiter) != 1:
             raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
-        file = TextFile.from_path(Path(path))
-        with naming_failure(file.path):
-            lines, first_line, comments = _sample(file)
+        check_regular(file)
+        with naming_failure(file):
+            compression = compression_of(file)
+            stream, encoding = opened(file)
+            with stream:
+                marker = _comment_marker(file, stream.read(1024))
+            lines, first_line, comments = _sample(file, marker)
         if not lines:
-            remarks = f"has only lines that begin with {file.marker.decode()}, which are comments"
-            raise InputError(f"{path} {remarks if comments else 'is empty'}; give a table with a line of column names.")
+            remarks = f"has only lines that begin with {marker}, which are comments" if comments else "is empty"
+            raise InputError(f"{path} {remarks}; give a table with a line of column names.")
         try:
             if delimiter is None:  # the first that cuts every line into the same number of fields
                 widths = {mark: {len(_fields(line, mark)) for line in lines} for mark in DELIMITERS}
@@ -232,7 +218,9 @@ class Layout(Origin):
                 f"{path}, row {first_line}: {len(first):,} columns, but a CSV file may have {MOST_COLUMNS:,} at "
                 f"most; give wide features to Graph.from_scipy as a sparse matrix."
             )
-        return cls(Path(path), file, delimiter, first, first_line, len(comments), (comments or [""])[-1])
+        above, comment = len(comments), (comments or [""])[-1]
+        compressed = compression and compression[0]
+        return cls(file, compressed, encoding, marker, delimiter, first, first_line, above, comment)
 
     @property
     def first_row(self) -> list[str]:
@@ -272,9 +260,8 @@ class Layout(Origin):
 
         Reads the file again, for a message.
         """
-        with self.file.lines() as lines:
-            marker = self.file.marker.decode()
-            shown = ("\n" if marker and line.startswith(marker) else line for line in lines)
+        with _lines(self.path) as lines:
+            shown = ("\n" if self.marker and line.startswith(self.marker) else line for line in lines)
             reader = csv.reader(shown, delimiter=self.delimiter, skipinitialspace=self.delimiter == " ")
             began = 1
             with suppress(csv.Error):  # a field longer than the module takes
@@ -282,15 +269,15 @@ class Layout(Origin):
                     yield began, not fields or (len(fields) == 1 and fields[0].isspace())
                     began = reader.line_num + 1
 
-    def read(self, wanted: Sequence[str], text: Collection[str]) -> "tuple[pa.Table | pd.DataFrame, Layout]":
-        """Return the columns wanted, perhaps with others, and the layout with what reading showed.
+    def read(self, wanted: Sequence[str], text: Collection[str]) -> "tuple[pa.Table | pd.DataFrame, TextFile]":
+        """Return the columns wanted, perhaps with others, and the file with what reading showed.
 
         Columns in `text` stay as written, others become numbers if they can. A blank is missing in every column;
         outside `text` so are the usual words for it (NA, nan, null, ..). pyarrow reads a long file, on all cores,
         if these others are numbers.
         """
-        (content, comments), names = self.file.read(), self.names
-        layout = replace(self, comments=comments)
+        (content, comments), names = checked_text(self.path), self.names
+        file = replace(self, comments=comments)
         if self.delimiter != " " and len(content) >= LONG:
             from pyarrow import csv as arrow_csv
 
@@ -306,7 +293,7 @@ class Layout(Origin):
                         null_values=list(MISSING),
                         strings_can_be_null=False,
                     ),
-                ), layout
+                ), file
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)  # it would drop the surplus fields of a row
@@ -322,7 +309,7 @@ class Layout(Origin):
                     na_values={name: [""] if name in text else list(MISSING) for name in names},
                     low_memory=False,
                 )
-                return table, layout
+                return table, file
         except pd.errors.ParserWarning as error:
             raise InputError(
                 f"{self}: rows have more fields than the {len(names)} columns of row {self.first_line}; quote fields "
@@ -341,28 +328,31 @@ class Layout(Origin):
             raise InputError(f"{self} cannot be read as a table: {reason}.") from error
 
 
-def _sample(file: TextFile) -> tuple[list[str], int, list[str]]:
+def _lines(path: Path) -> io.TextIOWrapper:
+    """Open the text as it is, comments included; every kind of line end is kept."""
+    return io.TextIOWrapper(cast(Any, opened(path)[0]), encoding="utf-8-sig", newline="")
+
+
+def _sample(path: Path, marker: str) -> tuple[list[str], int, list[str]]:
     """Return the first records that are neither blank nor comments, the line of the first, and the comments above."""
     records: list[str] = []
     comments: list[str] = []
-    first_line, marker = 0, file.marker.decode()
-    with file.lines() as lines:
+    first_line = 0
+    with _lines(path) as lines:
         numbered = enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1)
         for number, line in numbered:
             if len(line) == LONGEST_LINE:
                 reason = f"a line is longer than {LONGEST_LINE:,} characters"
-                raise InputError(f"{file.path}: {reason}; give a row per edge or node.")
+                raise InputError(f"{path}: {reason}; give a row per edge or node.")
             if marker and line.startswith(marker):
                 comments += [] if records else [line.lstrip(marker).rstrip("\r\n")]
             elif line.strip():
-                first_line = first_line or number
-                record = line
-                while record.count('"') % 2 and record.count("\n") < MOST_LINES:  # names may have line breaks, too
+                first_line, record, more = first_line or number, line, line
+                while more and record.count('"') % 2 and record.count("\n") < MOST_LINES:  # names with line breaks
                     _, more = next(numbered, (0, ""))
                     record += more
-                    if not more:
-                        break  # the quote is never closed, which the reader will say
-                records.append((record if record.count('"') % 2 == 0 else line).rstrip("\r\n"))
+                # a quote that is never closed is for the reader to name
+                records.append((line if record.count('"') % 2 else record).rstrip("\r\n"))
                 if len(records) == SAMPLE:
                     break
     return records, first_line, comments
