@@ -7,7 +7,6 @@ could be cut into folds. For scikit-learn's model selection use `estimator.on(gr
 import inspect
 import sys
 import warnings
-from abc import abstractmethod
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -274,11 +273,7 @@ class NodeRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
     `GridSearchCV`, `learning_curve`. `fit` sees the labels of the given nodes only, but the edges and features of all:
     learning is transductive, and scores are about nodes of this very graph. What transforms rows does not work
     (scalers, PCA, oversampling), because a node number is not a feature. Nor do bootstrap samples, in which a node
-    occurs twice.
-
-    Args:
-        estimator: its settings are `estimator__levels` and so on.
-        graph: its own labels are not used.
+    occurs twice. The labels of the graph itself are not used.
     """
 
     def __init__(self, estimator: Any, graph: Graph) -> None:
@@ -292,12 +287,17 @@ class NodeRows(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
             raise InputError(f"There are {nodes.size:,} nodes and labels of shape {given.shape}; give one label each.")
         if np.unique(nodes).size < nodes.size:
             raise InputError("A node is given twice; give every node once.")
-        self.estimator_: Any = clone(self.estimator).fit(self._known(nodes, given))
+        if self.estimator.numbers:
+            values = np.full(self.graph.n_nodes, np.nan)
+            values[nodes] = given
+            known = self.graph.with_targets(values, self.graph.target_name)
+        else:
+            self.classes_, number = np.unique(given, return_inverse=True)
+            labels = np.full(self.graph.n_nodes, -1)
+            labels[nodes] = number
+            known = self.graph.with_labels(labels, [str(k) for k in range(self.classes_.size)])
+        self.estimator_: Any = clone(self.estimator).fit(known)
         return self
-
-    @abstractmethod
-    def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
-        """Return the graph with these labels alone."""
 
     def _rows(self, method: str, X: ArrayLike) -> NDArray[Any]:
         """Return what a method of the fitted estimator says of nodes."""
@@ -445,15 +445,8 @@ class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn 
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return classes (m,) as they were given to `fit`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        classes: NDArray[Any] = self.classes_[best]
+        classes: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return classes
-
-    def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
-        self.classes_, number = np.unique(given, return_inverse=True)
-        labels = np.full(self.graph.n_nodes, -1)
-        labels[nodes] = number
-        return self.graph.with_labels(labels, [str(k) for k in range(self.classes_.size)])
 
 
 class NodeRegressor(RegressorMixin, NodeEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -512,8 +505,3 @@ class NumbersOnGraph(RegressorMixin, NodeRows):  # type: ignore[misc]  # scikit-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the numbers of nodes, (m,)."""
         return self._rows("predict", X)
-
-    def _known(self, nodes: NDArray[np.int64], given: NDArray[Any]) -> Graph:
-        values = np.full(self.graph.n_nodes, np.nan)
-        values[nodes] = given
-        return self.graph.with_targets(values, self.graph.target_name)

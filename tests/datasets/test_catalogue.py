@@ -63,7 +63,7 @@ def test_upper_case_and_underscores_do_not_matter(bare: Path) -> None:
 
 def test_every_file_to_download_has_a_digest() -> None:
     for entry in (catalogue._entry(name) for name in catalogue._CATALOGUE):
-        if entry.files is not None and entry.files.source:
+        if entry.files is not None and entry.files.url:
             assert set(entry.files.names) <= set(published_digests())
 
 

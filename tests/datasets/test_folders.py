@@ -1,34 +1,32 @@
 """Files are found where a user puts them, fetched whole or not at all, and their digests are checked."""
 
 import hashlib
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hiergcn.datasets import folders
-from hiergcn.datasets.folders import FileSet, Progress, Source, find, obtain
+from hiergcn.datasets.folders import FileSet, Progress, find, obtain
 from hiergcn.errors import InputError
 
 CONTENTS = {"one.bin": b"first", "two.bin": b"second"}
 
 
-class Offer(Source):
-    """A source that has what it is given."""
+@dataclass(frozen=True)
+class Offer(FileSet):
+    """Files whose address has what it is given."""
 
-    contents: dict[str, bytes] | Exception
-    asked: list[tuple[str, ...]]
+    contents: Any = None
+    asked: list[int] = field(default_factory=list)
 
-    def __init__(self, contents: dict[str, bytes] | Exception) -> None:
-        super().__init__("https://the.offer")
-        vars(self).update(contents=contents, asked=[])
-
-    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
-        self.asked.append(tuple(names))
+    def fetch(self, progress: Progress) -> dict[str, bytes]:
+        self.asked.append(1)
         if isinstance(self.contents, Exception):
             raise self.contents
         progress(3, 11)
-        return self.contents
+        return dict(self.contents)
 
 
 @pytest.fixture(autouse=True)
@@ -37,8 +35,9 @@ def known_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "published_digests", lambda: known)
 
 
-def toy(source: Offer | None = None, optional: tuple[str, ...] = ()) -> FileSet:
-    return FileSet("toy", "toys", ("one.bin", "two.bin"), optional, source)
+def toy(contents: object = None, optional: tuple[str, ...] = ()) -> Offer:
+    url = "" if contents is None else "https://the.offer"
+    return Offer("toy", "toys", ("one.bin", "two.bin"), optional, url, contents=contents)
 
 
 def put(folder: Path, contents: dict[str, bytes]) -> Path:
@@ -69,13 +68,12 @@ def test_a_folder_that_lacks_a_file_is_skipped(bare: Path, tmp_path: Path) -> No
 
 
 def test_fetched_once_into_the_cache_with_progress(bare: Path) -> None:
-    offer, steps = Offer({**CONTENTS, "extra.bin": b"x"}), list[tuple[int, int]]()
-    files = toy(offer, optional=("extra.bin",))
+    files, steps = toy({**CONTENTS, "extra.bin": b"x"}, optional=("extra.bin",)), list[tuple[int, int]]()
     for _ in range(2):
         assert obtain(files, progress=lambda done, total: steps.append((done, total))) == bare / "toys"
-    assert offer.asked == [("one.bin", "two.bin", "extra.bin")]
+    assert len(files.asked) == 1
     assert steps == [(3, 11)]
-    assert {path.name: path.read_bytes() for path in (bare / "toys").iterdir()} == offer.contents
+    assert {path.name: path.read_bytes() for path in (bare / "toys").iterdir()} == files.contents
 
 
 FORGED, TRUE = (hashlib.sha256(content).hexdigest()[:12] for content in (b"forged", b"second"))
@@ -93,7 +91,7 @@ def test_a_failed_download_is_reported_and_nothing_is_written(
     bare: Path, found: dict[str, bytes] | Exception, reason: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        obtain(toy(Offer(found)))
+        obtain(toy(found))
     sentence = str(caught.value)
     put_where = f"put one.bin, two.bin into {bare / 'toys'}, or set HIERGCN_DATA"
     assert sentence.startswith(f"toy is not on this machine; {put_where}")
@@ -116,17 +114,17 @@ def test_a_damaged_file_is_named_with_both_digests(bare: Path, tmp_path: Path) -
 
 def test_a_data_folder_that_does_not_exist(bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="nowhere is not a folder"):
-        obtain(toy(Offer(CONTENTS)), tmp_path / "nowhere")
+        obtain(toy(CONTENTS), tmp_path / "nowhere")
     monkeypatch.setenv("HIERGCN_DATA", str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match="elsewhere is not a folder; give the path of the data folder in HIERGCN_DATA"):
-        obtain(toy(Offer(CONTENTS)))
+        obtain(toy(CONTENTS))
 
 
 def test_a_cache_that_cannot_be_written(bare: Path) -> None:
     bare.parent.mkdir()
     bare.write_bytes(b"a file where the folder would be")
     with pytest.raises(InputError, match=r"cannot be written .* set XDG_CACHE_HOME"):
-        obtain(toy(Offer(CONTENTS)))
+        obtain(toy(CONTENTS))
 
 
 def test_an_interrupted_write_leaves_nothing(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,5 +133,5 @@ def test_an_interrupted_write_leaves_nothing(bare: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Path, "write_bytes", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        obtain(toy(Offer(CONTENTS)))
+        obtain(toy(CONTENTS))
     assert list((bare / "toys").iterdir()) == []

@@ -4,6 +4,7 @@ import io
 import tarfile
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hiergcn.datasets.folders import Source
+from hiergcn.datasets.folders import FileSet
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -41,12 +42,12 @@ def test_files_with_progress_over_all_of_them(site: tuple[str, Path]) -> None:
     for name, content in contents.items():
         (folder / name).write_bytes(content)
     steps: list[tuple[int, int]] = []
-    source = Source(address, 100_002)
-    assert source.fetch(["a", "b"], lambda done, total: steps.append((done, total))) == contents
+    source = FileSet("toy", "toys", ("a", "b"), url=address, size=100_002)
+    assert source.fetch(lambda done, total: steps.append((done, total))) == contents
     assert steps[-1] == (100_002, 100_002)
     assert [done for done, _ in steps] == sorted(done for done, _ in steps)
     with pytest.raises(OSError, match="404"):
-        source.fetch(["c"], lambda *_: None)
+        replace(source, names=("c",)).fetch(lambda *_: None)
 
 
 def test_members_of_an_archive_whatever_folder_they_are_in(site: tuple[str, Path]) -> None:
@@ -57,7 +58,7 @@ def test_members_of_an_archive_whatever_folder_they_are_in(site: tuple[str, Path
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     steps: list[tuple[int, int]] = []
-    source = Source(f"{address}/data.tar.gz")
-    assert source.fetch(["a", "b", "c"], lambda *step: steps.append(step)) == {"a": b"first", "b": b"second"}
+    source = FileSet("toy", "toys", ("a", "b"), ("c",), url=f"{address}/data.tar.gz")
+    assert source.fetch(lambda *step: steps.append(step)) == {"a": b"first", "b": b"second"}
     size = (folder / "data.tar.gz").stat().st_size
     assert steps[-1] == (size, size)

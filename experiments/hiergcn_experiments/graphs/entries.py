@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hiergcn import Graph, Split
-from hiergcn.datasets import DatasetEntry, DatasetInfo, FileSet, Source
+from hiergcn.datasets import DatasetEntry, DatasetInfo, FileSet
 from hiergcn.graph import Coordinates
 from hiergcn_experiments.graphs import CITY_NETWORKS, CITY_OPTIONS, CLUSTERED, PLACES, SOURCES
 from hiergcn_experiments.graphs.city import city_graph, city_points
@@ -22,8 +22,8 @@ def entry(info: DatasetInfo) -> DatasetEntry:
     if info in PLACES:
         return DatasetEntry(info, lambda *_: _read_place(info))
     if info in CITY_NETWORKS:
-        source = Source(f"{ADDRESS}/{info.name}.tar.gz")
-        downloaded = FileSet(info.name, f"city-networks/{info.name}", FILES, source=source)
+        address = f"{ADDRESS}/{info.name}.tar.gz"
+        downloaded = FileSet(info.name, f"city-networks/{info.name}", FILES, url=address)
         return DatasetEntry(info, lambda folder, _: read_city_network(folder, info.name, info.nodes), downloaded)
     return DatasetEntry(info, lambda *_: _read_city(info), where="generated")
 

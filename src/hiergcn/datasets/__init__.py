@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from hiergcn.datasets.catalogue import list_datasets as list_datasets
     from hiergcn.datasets.catalogue import load_dataset as load_dataset
     from hiergcn.datasets.folders import FileSet as FileSet
-    from hiergcn.datasets.folders import Source as Source
     from hiergcn.datasets.planted import planted_graph as planted_graph
     from hiergcn.datasets.planted import planted_numbers as planted_numbers
 
 _HOME = dict.fromkeys(("Dataset", "DatasetEntry", "list_datasets", "load_dataset"), "catalogue")
-_HOME |= {"FileSet": "folders", "Source": "folders", "planted_graph": "planted", "planted_numbers": "planted"}
+_HOME |= {"FileSet": "folders", "planted_graph": "planted", "planted_numbers": "planted"}
 
 
 def __getattr__(name: str) -> Any:

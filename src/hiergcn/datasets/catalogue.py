@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.datasets.dataset_info import DatasetInfo, dataset_names, further_datasets, info_and_reader, known_name
-from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, Source, find, obtain
+from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, find, obtain
 from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
@@ -60,7 +60,7 @@ def list_datasets(folder: str | Path | None = None) -> list[DatasetInfo]:
     for entry in map(_entry, dataset_names()):
         files, how = entry.files, ""
         where = find(files, folder) if files else entry.where
-        if files and where is None and files.source:
+        if files and where is None and files.url:
             where = "to download"
             how = "`hiergcn datasets get NAME` downloads it, and so does the first command that names it"
         elif files and where is None:
@@ -128,8 +128,8 @@ def _read_cora() -> tuple[Graph, Split]:
 def _citation(info: DatasetInfo, size: int) -> DatasetEntry:
     """Citeseer or Pubmed, from the Planetoid repository; `size` is the bytes of its files."""
     names = tuple(f"ind.{info.name}.{part}" for part in ("x", "y", "tx", "ty", "allx", "ally", "graph", "test.index"))
-    repository = Source("https://raw.githubusercontent.com/kimiyoung/planetoid/master/data", size)
-    files = FileSet(info.name, "planetoid", names, source=repository)
+    repository = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data"
+    files = FileSet(info.name, "planetoid", names, url=repository, size=size)
     return DatasetEntry(
         info, lambda folder, counts: read_planetoid(folder, info.name, multiplicity=counts), files, True
     )
@@ -137,8 +137,8 @@ def _citation(info: DatasetInfo, size: int) -> DatasetEntry:
 
 def _nell(info: DatasetInfo) -> DatasetEntry:
     names = tuple(f"ind.{NELL}.{part}" for part in ("x", "y", "tx", "ty", "allx", "graph", "test.index"))
-    archive = Source("http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz")
-    files = FileSet("nell", "nell", names, optional=(f"ind.{NELL}.ally", RECOVERED), source=archive)
+    archive = "http://www.cs.cmu.edu/~zhiliny/data/nell_data.tar.gz"
+    files = FileSet("nell", "nell", names, optional=(f"ind.{NELL}.ally", RECOVERED), url=archive)
     return DatasetEntry(info, lambda folder, counts: read_nell(folder, multiplicity=counts), files, True)
 
 

@@ -24,22 +24,29 @@ Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Source:
-    """An address on the web: a folder with a file for each name, or a tar archive that holds them in any folder."""
+class FileSet:
+    """The files of one dataset."""
 
-    url: str
+    dataset: str
+    folder: str
+    """Sub-folder of the data folder and of the cache in which the files may be."""
+    names: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    url: str = ""
+    """Of a folder on the web that has them, or a tar archive with them in any folder; empty if there is none."""
     size: int = 0
-    """Bytes of all files of a folder together."""
+    """Bytes of all files of a folder on the web together."""
+    hint: str = ""
+    """How to get files that have no address."""
 
-    def fetch(self, names: Sequence[str], progress: Progress) -> dict[str, bytes]:
-        """Return the contents of the named files, as far as the source has them; it may fail with any error."""
-        contents: dict[str, bytes] = {}
+    def fetch(self, progress: Progress) -> dict[str, bytes]:
+        """Download the files, as far as the address has them; it may fail with any error."""
+        names, contents = (*self.names, *self.optional), dict[str, bytes]()
         if self.url.endswith(".tar.gz"):
             with tarfile.open(fileobj=io.BytesIO(_download(self.url, progress))) as archive:
                 for member in archive:  # read in memory: nothing is written where the archive says
                     name = PurePosixPath(member.name).name
-                    stream = archive.extractfile(member) if name in names else None
-                    if stream is not None:
+                    if name in names and (stream := archive.extractfile(member)):
                         contents[name] = stream.read()
             return contents
         for name in names:
@@ -56,20 +63,6 @@ def _download(url: str, progress: Progress, before: int = 0, total: int | None =
             content += block
             progress(before + len(content), expected)
     return bytes(content)
-
-
-@dataclass(frozen=True)
-class FileSet:
-    """The files of one dataset."""
-
-    dataset: str
-    folder: str
-    """Sub-folder of the data folder and of the cache in which the files may be."""
-    names: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    source: Source | None = None
-    hint: str = ""
-    """How to get files that have no source."""
 
 
 def find(files: FileSet, data: str | Path | None = None) -> Path | None:
@@ -122,18 +115,16 @@ def _missing(folder: Path, names: Sequence[str]) -> list[str]:
 
 def _fetch(files: FileSet, data: str | Path | None, progress: Progress) -> Path:
     """Download the files into the cache; an error says what else to do."""
-    failure = ""
-    contents: dict[str, bytes] = {}
+    failure, contents = "", dict[str, bytes]()
     try:
-        if files.source is not None:
-            contents = files.source.fetch((*files.names, *files.optional), progress)
+        contents = files.fetch(progress) if files.url else {}
     except Exception as error:  # a download can fail in any way
         failure = f"{error!s:.200}"
     wrong = {name: wrong_digest(name, contents[name]) if name in contents else "it is missing" for name in files.names}
     failure = failure or next((f"{name}: {mistake}" for name, mistake in wrong.items() if mistake), "")
     if failure:
         nearest = min(_folders(files, data), key=lambda folder: len(_missing(folder, files.names)))
-        tried = "" if files.source is None else f" Downloading from {files.source.url} failed: {failure}."
+        tried = f" Downloading from {files.url} failed: {failure}." if files.url else ""
         raise InputError(
             f"{files.dataset} is not on this machine; put {', '.join(_missing(nearest, files.names))} into {nearest}"
             f"{files.hint}, or set {VARIABLE} to a folder that has them.{tried}"
