@@ -445,7 +445,8 @@ class OnGraph(ClassifierMixin, NodeRows):  # type: ignore[misc]  # scikit-learn 
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return classes (m,) as they were given to `fit`."""
-        classes: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        classes: NDArray[Any] = self.classes_[best]
         return classes
 
 

@@ -59,8 +59,7 @@ def test_files_are_found_in_a_folder_of_their_own(bare: Path, tmp_path: Path, mo
     monkeypatch.setattr(entries, "entry", lambda _: small)
     assert load_dataset("paris", tmp_path).graph.n_nodes == N
     assert small.files is not None
-    assert small.files.source is not None
-    assert small.files.source.url.endswith("/City-Networks/raw/refs/heads/main/data/paris.tar.gz")
+    assert small.files.url.endswith("/City-Networks/raw/refs/heads/main/data/paris.tar.gz")
     assert set(small.files.names) == set(FILES)
 
 

@@ -1,4 +1,4 @@
-"""The run folder: complete, atomic, loadable, never overwriting."""
+"""The run folder: complete, atomic, never overwriting; loaded, it predicts and explains as the run did."""
 
 import json
 from dataclasses import replace
@@ -11,10 +11,11 @@ from safetensors.torch import load_file, save_file
 
 from hiergcn.datasets import planted_graph
 from hiergcn.errors import InputError, UnwritableError
+from hiergcn.files import DIGITS
 from hiergcn.graph import Graph, Split
 from hiergcn.run.fit import fit
 from hiergcn.run.out_folder import check_free, write_manifest
-from hiergcn.run.predict import predictions_again
+from hiergcn.run.predict import explain, predictions_again
 from hiergcn.run.run import Run
 from hiergcn.run.source import Source
 from hiergcn.settings.settings import settings_for
@@ -201,6 +202,37 @@ def test_keep_graph(result: Run, graph: Graph, tmp_path: Path) -> None:
     assert run.graph_file == tmp_path / "run" / "graph.npz"
     again = Source.of_run(run).read().graph
     assert len(predictions_again(run, again, "cpu")) == graph.n_nodes
+
+
+def test_predictions_again(folder: Path, result: Run, graph: Graph) -> None:
+    run = Run.load(folder)
+    for model in (run.model, result.model):
+        np.testing.assert_allclose(model.predict_proba(graph, "cpu"), run.probabilities, rtol=1e-5)
+    written = 10.0**-DIGITS  # what the table was rounded to when it was written
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.table, rtol=0, atol=written)
+
+
+def test_predictions_of_batches_again(graph: Graph, tmp_path: Path) -> None:
+    """The whole graph has edges that the batches lack, so it gives others."""
+    changes = {"levels": 2, "hidden": 8, "epochs": 5, "batches": 4, "batch_validation": True}
+    fit(graph, settings=settings_for("hgcn", "paper").override(changes), device="cpu").write(tmp_path / "run")
+    run = Run.load(tmp_path / "run")
+    pd.testing.assert_frame_equal(predictions_again(run, graph, "cpu"), run.table)
+    assert not np.allclose(run.model.predict_proba(graph, "cpu"), run.probabilities, rtol=0, atol=1e-5)
+
+
+def test_explanation_adds_up_to_the_score(folder: Path, graph: Graph) -> None:
+    run = Run.load(folder)
+    told = explain(run, graph, "node 7", top=200, device="cpu")
+    assert told.predicted == told.explained == run.table["predicted"][7]
+    change = told.score - told.without - told.missed
+    assert sum(part.share for part in told.nodes) == pytest.approx(change, abs=1e-4)
+    assert sum(part.share for part in told.features) == pytest.approx(change, abs=1e-4)
+    assert sum(told.hops.values()) == pytest.approx(change, abs=1e-4)
+    assert [group.level for group in told.hyper_nodes] == [1, 2]
+    assert all("node 7" in group.members or group.size > len(group.members) for group in told.hyper_nodes)
+    other = next(name for name in graph.class_names if name != told.predicted)
+    assert explain(run, graph, "node 7", class_=other, device="cpu").explained == other
 
 
 def test_a_folder_without_graph_and_source(folder: Path) -> None:

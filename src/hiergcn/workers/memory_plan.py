@@ -51,12 +51,10 @@ def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None
     """Return the memory plan; raise an `InputError` with a remedy if there is not enough memory for it."""
     available, needed = available_memory(device), partial(needed_on, device)
     batched = settings.train.batch_validation and settings.train.batches > 1
-    plan = plan_memory(graph, settings, hierarchy, full_validation=not batched)
-    if available is None or needed(plan) <= available:
-        return plan
-    batched_validation = plan_memory(graph, settings, hierarchy, full_validation=False)
-    if needed(batched_validation) <= available:
-        return batched_validation
+    plans = [plan_memory(graph, settings, hierarchy, full_validation=whole) for whole in (not batched, False)]
+    for plan in plans:
+        if available is None or needed(plan) <= available:
+            return plan
 
     def fits(**changes: Any) -> bool:
         changed = replace(settings, train=replace(settings.train, **changes))
@@ -72,8 +70,8 @@ def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None
     else:
         remedy = f"take {fewer}, or a machine with more"
     what = f"the layers of {settings.method} over {graph.n_nodes:,} nodes and {graph.n_edges:,} edges"
-    require_memory(needed(plan), what, remedy, device)
-    return plan
+    require_memory(needed(plans[0]), what, remedy, device)
+    return plans[0]
 
 
 def needed_on(device: torch.device, plan: MemoryPlan) -> int:
