@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from hiergcn.coarsening import coarsen, diffusion
-from hiergcn.coarsening.diffusion import Diffusion, conjugate_gradients
+from hiergcn.coarsening.diffusion import Diffusion, conjugate_gradients, multigrid
 from hiergcn.graph.split import FOLDS, stratified_folds
 
 
@@ -117,7 +117,7 @@ def test_multigrid_takes_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diffusion, "_COARSEST", 100)
     L = sp.csr_array(sp.diags_array(adjacency.sum(axis=1) * (1 + 1e-8)) - adjacency)[3:, 3:]
     hierarchy = coarsen(adjacency, 4)
-    cycle = diffusion._Multigrid(L, hierarchy, np.arange(3, 1_600))
+    cycle = multigrid(L, hierarchy, np.arange(3, 1_600))
     B = np.asarray(adjacency[3:, :3].toarray())
     X, is_solved = conjugate_gradients(L, B, cycle, np.zeros_like(B), steps=30)
     assert is_solved
@@ -129,7 +129,7 @@ def test_the_preconditioner_is_symmetric_and_positive() -> None:
     """Conjugate gradients need both."""
     adjacency, unknown = grid(12), np.arange(5, 144)
     L = sp.csr_array(sp.diags_array(adjacency.sum(axis=1)) - adjacency)[5:, 5:]
-    cycle = diffusion._Multigrid(sp.csr_array(L), coarsen(adjacency, 3), unknown)
+    cycle = multigrid(sp.csr_array(L), coarsen(adjacency, 3), unknown)
     P = cycle(np.eye(139))
     np.testing.assert_allclose(P, P.T, atol=1e-10)
     assert np.linalg.eigvalsh((P + P.T) / 2).min() > 0

@@ -132,7 +132,7 @@ class Diffusion:
             factorised: Callable[[Floats], Floats] = splu(sp.csc_matrix(system)).solve
             return factorised
         self._hierarchy = self._hierarchy or coarsen(self.adjacency, int(np.log2(n / _COARSEST)) + 1)
-        return _Multigrid(system, self._hierarchy, unknown)
+        return multigrid(system, self._hierarchy, unknown)
 
 
 def label_columns(labels: NDArray[Any], n_classes: int) -> Floats:
@@ -165,32 +165,25 @@ def conjugate_gradients(
     return X, bool((np.linalg.norm(R, axis=0) <= enough).all())
 
 
-class _Multigrid:
-    """One V-cycle over the levels of the hierarchy, as a symmetric preconditioner."""
+def multigrid(
+    A: sp.csr_array, hierarchy: Hierarchy, nodes: NDArray[np.integer], level: int = 0
+) -> Callable[[Floats], Floats]:
+    """Return a V-cycle from a level down as a symmetric preconditioner of A, the system of these nodes of the level."""
+    inverse = 1.0 / A.diagonal()[:, None]
+    if level == hierarchy.depth:
+        return splu(sp.csc_matrix(A)).solve if A.shape[0] <= 10 * _COARSEST else lambda R: inverse * R
+    above, group = np.unique(hierarchy.levels[level].grouping()[nodes], return_inverse=True)
+    n = A.shape[0]
+    M = sp.csr_array((np.ones(n), group.astype(np.int32), np.arange(n + 1)), shape=(n, len(above)))
+    coarser = multigrid(sp.csr_array(M.T @ A @ M), hierarchy, above, level + 1)
 
-    def __init__(self, system: sp.csr_array, hierarchy: Hierarchy, unknown: NDArray[np.integer]) -> None:
-        self.grids: list[tuple[sp.csr_array, sp.csr_array]] = []  # the system of each level, and the grouping matrix
-        A, inside = system, unknown  # nodes of the level that hold a node without a label
-        for level in hierarchy.levels[:-1]:
-            inside, group = np.unique(level.grouping()[inside], return_inverse=True)
-            n = A.shape[0]
-            M = sp.csr_array((np.ones(n), group.astype(np.int32), np.arange(n + 1)), shape=(n, len(inside)))
-            self.grids.append((A, M))
-            A = sp.csr_array(M.T @ A @ M)
-        inverse = 1.0 / A.diagonal()[:, None]
-        is_small = A.shape[0] <= 10 * _COARSEST
-        self.solve_coarsest = splu(sp.csc_matrix(A)).solve if is_small else lambda R: inverse * R
-
-    def __call__(self, R: Floats, level: int = 0) -> Floats:
-        if level == len(self.grids):
-            solved: Floats = self.solve_coarsest(R)
-            return solved
-        A, M = self.grids[level]
-        inverse = 1.0 / A.diagonal()[:, None]
+    def cycle(R: Floats) -> Floats:
         X = _DAMPING * inverse * R
-        X = X + M @ self(M.T @ (R - A @ X), level + 1)
+        X = X + M @ coarser(M.T @ (R - A @ X))
         smoothed: Floats = X + _DAMPING * inverse * (R - A @ X)
         return smoothed
+
+    return cycle
 
 
 def _weighted_by_agreement(adjacency: sp.csr_array, F: Floats) -> sp.csr_array:

@@ -24,7 +24,8 @@ def plain_coarsen(adjacency: sp.csr_array, levels: int, config: CoarsenConfig) -
     done: list[Level] = []
     for _ in range(levels):
         group = plain_group(A, node_weight, config)
-        M = plain_grouping_matrix(group)  # (n, n')
+        parts = np.ones(len(group), dtype=np.int64), (np.arange(len(group)), group)
+        M = sp.csr_array(parts, shape=(len(group), int(group.max()) + 1))  # Eq. 3: 1 if node j is in hyper-node k
         if M.shape[0] == M.shape[1]:
             break
         done.append(Level(A, node_weight, group))
@@ -33,15 +34,11 @@ def plain_coarsen(adjacency: sp.csr_array, levels: int, config: CoarsenConfig) -
     return Hierarchy((*done, Level(A, node_weight)), config, levels)
 
 
-def plain_grouping_matrix(group: Int32s) -> sp.csr_array:
-    """Return M of Eq. 3, (n, n'): 1 if node j is in hyper-node k, else 0."""
-    n = len(group)
-    return sp.csr_array((np.ones(n, dtype=np.int64), (np.arange(n), group)), shape=(n, int(group.max()) + 1))
-
-
 def plain_group(adjacency: sp.csr_array, node_weight: Int64s, config: CoarsenConfig) -> Int32s:
     """Return each node's hyper-node: structural equivalence first, then structural similarity of unmarked nodes."""
-    rows = _rows(adjacency)
+    columns, weights = adjacency.indices.tolist(), adjacency.data.tolist()
+    bounds = pairwise(adjacency.indptr.tolist())
+    rows = [dict(zip(columns[start:end], weights[start:end], strict=True)) for start, end in bounds]
     hyper_nodes = equivalent_nodes(rows, config)
     marked = {node for members in hyper_nodes for node in members}
     hyper_nodes += similar_nodes(rows, node_weight.tolist(), set(range(len(rows))) - marked, config)
@@ -92,12 +89,6 @@ def similar_nodes(rows: Rows, node_weight: list[int], unmarked: set[int], config
         unmarked.remove(best)
         groups.append([j, best])
     return groups
-
-
-def _rows(adjacency: sp.csr_array) -> Rows:
-    columns, weights = adjacency.indices.tolist(), adjacency.data.tolist()
-    bounds = pairwise(adjacency.indptr.tolist())
-    return [dict(zip(columns[start:end], weights[start:end], strict=True)) for start, end in bounds]
 
 
 def _neighbours(rows: Rows, node: int, config: CoarsenConfig) -> frozenset[int]:

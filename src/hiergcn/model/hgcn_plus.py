@@ -44,17 +44,7 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, passes_memory, smoothed_features
 from hiergcn.model.levels import HierarchyTensors
-from hiergcn.model.method import (
-    Features,
-    Labelled,
-    Measured,
-    MemoryPlan,
-    NodeModel,
-    Prepared,
-    Weights,
-    Workload,
-    activated,
-)
+from hiergcn.model.method import Features, Labelled, Measured, MemoryPlan, NodeModel, Prepared, Weights, Workload
 from hiergcn.model.ops.propagation import Spread, SpreadLevel
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.ops.sparse import SparseMatrix, propagate
@@ -174,10 +164,9 @@ class HGCNPlus(GRAND):
             return logits
         return balanced(logits, torch.softmax(logits, dim=1), self.config.prediction_balance)
 
-    def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
-        """Return Z̄': the mean of the passes, sharpened, times the label prior, with class sizes evened out."""
-        n_classes, tiny = mean.shape[1], torch.finfo(mean.dtype).tiny
-        logits = mean.clamp_min(tiny).log() / self.config.temperature
+    def target_logits(self, mean: Tensor, labelled: Labelled) -> Tensor:
+        """Return those of Z̄': the mean of the passes, sharpened, times the label prior, with class sizes evened out."""
+        logits, n_classes = super().target_logits(mean, labelled), mean.shape[1]
         if self.config.label_prior:
             cached = labelled.cached
             prior = label_prior(self.graph.adjacency, labelled, n_classes) if cached is None else cached
@@ -185,7 +174,7 @@ class HGCNPlus(GRAND):
         if self.config.balance_below:
             power = 1.0 - labelled.count() / n_classes / self.config.balance_below
             logits = balanced(logits, mean, max(power, 0.0))
-        return activated(logits)
+        return logits
 
     def precompute(self, labelled: Labelled) -> Tensor | None:
         """Return log Q (n, classes); None without a label prior."""

@@ -10,8 +10,8 @@ import torch
 from hiergcn.datasets import planted_graph
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDMethod, consistency_loss, sharpened
-from hiergcn.model.method import Prepared
+from hiergcn.model.baselines.grand import GRAND, GRANDMethod
+from hiergcn.model.method import Labelled, Prepared
 from hiergcn.model.ops import propagation
 from hiergcn.model.ops.propagation import Spread, SpreadLevel
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
@@ -140,20 +140,18 @@ def test_passes_at_once_are_passes_one_by_one(
         torch.testing.assert_close(value, other[name], rtol=1e-3, atol=1e-3)
 
 
-def test_sharpening_by_hand() -> None:
-    mean = torch.tensor([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]])
-    expected = torch.tensor([[0.25, 0.09, 0.04], [1.0, 0.0, 0.0]])
-    torch.testing.assert_close(sharpened(mean, 0.5), expected / expected.sum(dim=1, keepdim=True))
-    torch.testing.assert_close(sharpened(mean, 1.0), mean)
-
-
-def test_consistency_loss_by_hand() -> None:
-    passes = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]]], requires_grad=True)  # their mean is even, sharpened or not
-    loss = consistency_loss(passes, sharpened(passes.detach().mean(dim=0), 0.2))
-    assert loss.item() == pytest.approx(0.5)
-    loss.backward()
-    assert passes.grad is not None
-    assert passes.grad.flatten().tolist() == pytest.approx([0.5, -0.5, -0.5, 0.5])  # through the passes alone
+def test_the_objective_of_two_passes_by_hand(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their target is their mean, sharpened, and has no gradient."""
+    model, prepared = built(task, passes=2, consistency=0.7, temperature=0.5)
+    passes = torch.tensor([[[1.0, 0.0]], [[0.0, 3.0]]], requires_grad=True)  # (S, n, classes)
+    monkeypatch.setattr(model, "random_passes", lambda _: passes)
+    labelled = Labelled(torch.tensor([0]), torch.tensor([1]))
+    found = torch.autograd.grad(model.objective(prepared.features, labelled, 0), passes)
+    probabilities = passes.softmax(dim=2)
+    powers = probabilities.detach().mean(dim=0) ** 2
+    supervised = -probabilities[:, 0, 1].log().mean()
+    expected = supervised + 0.7 * (probabilities - powers / powers.sum()).square().sum() / 2
+    torch.testing.assert_close(found, torch.autograd.grad(expected, passes))
 
 
 def test_features_too_large_to_propagate_are_multiplied_first() -> None:

@@ -15,7 +15,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model import hgcn_plus as plus_module
 from hiergcn.model.baselines.grand import GRANDMethod
 from hiergcn.model.hgcn_plus import HGCNPlus, HGCNPlusMethod, hierarchical_propagation, label_prior
-from hiergcn.model.method import Labelled, NodeModel
+from hiergcn.model.method import Labelled, NodeModel, activated
 from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.run.fit import fit
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
@@ -203,11 +203,11 @@ def test_balance_evens_out_class_sizes_if_labels_are_few(task: Task, hierarchy: 
 
     def largest(balance_below: int) -> float:
         model, _ = built(task, hierarchy, temperature=1.0, balance_below=balance_below)
-        return model.target(mean, labelled).mean(dim=0).max().item()
+        return activated(model.target_logits(mean, labelled)).mean(dim=0).max().item()
 
     few = Labelled(labelled.nodes[:3], labelled.classes[:3], total=15)  # those of a batch
     model, _ = built(task, hierarchy, temperature=1.0, balance_below=10)
-    assert torch.equal(model.target(mean, few), model.target(mean, labelled))
+    assert torch.equal(model.target_logits(mean, few), model.target_logits(mean, labelled))
     without = largest(0)
     assert largest(5) == pytest.approx(without)  # 5 nodes per class are enough
     assert without > largest(10) > largest(100)

@@ -65,19 +65,6 @@ from hiergcn.settings.methods import GRANDConfig
 MOST_IN_FULL = 2**28  # entries of X̄ that a pass may make: 1 GiB
 
 
-def sharpened(mean: Tensor, temperature: float) -> Tensor:
-    """Return p_c^(1/T) / Σ p^(1/T) of each row; by logarithms, since 1/T may be large."""
-    return activated(mean.clamp_min(torch.finfo(mean.dtype).tiny).log() / temperature)
-
-
-def consistency_loss(probabilities: Tensor, target: Tensor) -> Tensor:
-    """Return the mean squared distance of S passes (S, n, classes) to their target (n, classes).
-
-    Reference: a mean over the nodes; the text has a sum.
-    """
-    return (probabilities - target).square().sum(dim=2).mean()
-
-
 @dataclass(frozen=True, eq=False)
 class Propagation:
     """The tensors of one graph."""
@@ -183,8 +170,9 @@ class GRAND(NodeModel):
         supervised = torch.stack([labelled.loss(each) for each in logits]).mean()
         probabilities = activated(logits)
         mean = probabilities.detach().mean(dim=0)
-        target = mean if isinstance(labelled, Measured) else self.target(mean, labelled)
-        return supervised + self.consistency_weight() * consistency_loss(probabilities, target)
+        target = mean if isinstance(labelled, Measured) else activated(self.target_logits(mean, labelled))
+        consistency = (probabilities - target).square().sum(dim=2).mean()  # Reference: a mean; the text has a sum
+        return supervised + self.consistency_weight() * consistency
 
     def random_passes(self, features: Features) -> Tensor:
         """Return the logits of S passes, (S, n, classes)."""
@@ -250,9 +238,9 @@ class GRAND(NodeModel):
         shape = self.graph.n_nodes, self.config.hidden
         return draw_mask(self.config.hidden_dropout, shape, self.first.device, self.generator)
 
-    def target(self, mean: Tensor, labelled: Labelled) -> Tensor:
-        """Return the target of passes with this mean; both (n, classes)."""
-        return sharpened(mean, self.config.temperature)
+    def target_logits(self, mean: Tensor, labelled: Labelled) -> Tensor:
+        """Return the logits of the target of passes with this mean; both (n, classes)."""
+        return mean.clamp_min(torch.finfo(mean.dtype).tiny).log() / self.config.temperature  # 1/T may be large
 
     def consistency_weight(self) -> Tensor | float:
         """Return λ of this step."""

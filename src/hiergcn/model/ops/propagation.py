@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import has_torch_function
 
+from hiergcn.compiled.csr import Rows
 from hiergcn.compiled.jit import kernel
 from hiergcn.compiled.simd import load, multiply_add, splat, store
 from hiergcn.model.ops.cpu import in_threads
@@ -42,26 +43,14 @@ _CACHED = 2**18  # floats that fit into a core's cache
 _NO_MOMENTS = np.empty((2, 0))
 
 
-class Csr(NamedTuple):
-    """The arrays of a sparse matrix, as kernels take them."""
-
-    start: Integers
-    column: Integers
-    values: Floats
-
-    @classmethod
-    def from_scipy(cls, matrix: sp.csr_array) -> "Csr":
-        return cls(matrix.indptr, matrix.indices, matrix.data.astype(np.float32))
-
-
 class Stacked(NamedTuple):
     """The levels of P as one graph of N nodes for kernels: those of level 0, then those of level 1, ..."""
 
     first: npt.NDArray[np.int64]  # first node of each level, and N
     orders: npt.NDArray[np.int64]  # K_l
     factors: Floats  # β_l / (K_l + 1)
-    adjacency: Csr  # Ã of all levels, (N, N)
-    means: Csr  # a hyper-node's row takes the mean over its nodes in the next finer level, (N, N)
+    adjacency: Rows  # Ã of all levels, (N, N)
+    means: Rows  # a hyper-node's row takes the mean over its nodes in the next finer level, (N, N)
     group: Integers  # hyper-node of each node but those of the coarsest level
     inverse_weight: Floats  # 1 / w_0 of the nodes of level 0; empty if all are 1
 
@@ -103,7 +92,7 @@ class Spread:
         factors = (np.array([level.share for level in levels]) / (orders + 1)).astype(np.float32)
         inverse = (1.0 / weight[: first[1]]).astype(np.float32)
         inverse = inverse[:0] if (inverse == 1.0).all() else inverse
-        parts = Csr.from_scipy(adjacency), Csr.from_scipy(means)
+        parts = (Rows(matrix.indptr, matrix.indices, matrix.data.astype(np.float32)) for matrix in (adjacency, means))
         return Stacked(first.astype(np.int64), orders, factors, *parts, group.astype(np.int64), inverse)
 
     def __call__(self, H: Tensor) -> Tensor:
@@ -183,8 +172,8 @@ def _sums(matrix: Any, source: Floats, plus: Floats, start: Any, stop: Any, out:
         low, high = zero, zero
         if plus.size:
             low, high = load(plus, i, np.uint64(0)), load(plus, i, np.uint64(16))
-        for e in range(np.uint64(matrix.start[i]), np.uint64(matrix.start[i + np.uint64(1)])):
-            value, j = splat(matrix.values[e]), np.uint64(matrix.column[e])
+        for e in range(np.uint64(matrix.indptr[i]), np.uint64(matrix.indptr[i + np.uint64(1)])):
+            value, j = splat(matrix.data[e]), np.uint64(matrix.indices[e])
             low = multiply_add(low, value, load(source, j, np.uint64(0)))
             high = multiply_add(high, value, load(source, j, np.uint64(16)))
         store(out, i, np.uint64(0), low)
@@ -308,7 +297,7 @@ def _spread_entries(by_column: Any, P: Floats, mask: Any, out: Floats, n: int, s
     """Write 32 rows of P X for each panel of P, with dropout; `by_column` is Xᵀ."""
     bits, limit, scale, zero = mask[0], np.int16(mask[1]), np.float32(mask[2]), np.float32(0.0)
     rows, width, size = np.uint64(n), np.uint64(out.shape[1]), np.uint64(COLUMNS)
-    f = np.uint64(len(by_column.start) - 1)
+    f = np.uint64(len(by_column.indptr) - 1)
     tile = np.zeros((out.shape[0] // n * out.shape[1], COLUMNS), np.float32)  # a row per column of X
     for b in range(np.uint64(start), np.uint64(stop)):
         _sums(by_column, P[b * rows : b * rows + rows], P[:0], np.uint64(0), f, tile)
@@ -329,7 +318,7 @@ def spread_entries(P: Tensor, by_column: sp.csr_array, keep: Tensor, mask: Mask 
     factor = keep.numpy().ravel()[by_column.indices]
     kept = factor != 0.0
     start = np.concatenate([[0], np.cumsum(kept)])[by_column.indptr].astype(by_column.indptr.dtype)
-    entries = Csr(start, by_column.indices[kept], (by_column.data * factor)[kept])
+    entries = Rows(start, by_column.indices[kept], (by_column.data * factor)[kept])
     n, panels = P.shape[1], _panels(P.shape[1], by_column.shape[0])
     arrays = entries, P.view(-1, COLUMNS).numpy(), _bits(mask), panels.view(-1, panels.shape[2]).numpy(), n
     _on_all_threads(_spread_entries, arrays, len(P))
