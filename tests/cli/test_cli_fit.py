@@ -58,9 +58,6 @@ def test_cora_is_compared_with_the_published_accuracy(command: Command, folder: 
     assert re.search(rf"^each seed, test +{100 * mean:.1f} ", outcome.out, re.MULTILINE)
     assert re.search(r"^the paper's claim +84\.5", outcome.out, re.MULTILINE)
     assert re.search(rf"^test minus claim +{100 * (mean - 0.845):+.1f}", outcome.out, re.MULTILINE)
-    for seed, accuracy in enumerate(metrics["test_accuracy"]["per_seed"]):
-        assert re.search(rf"^ +{seed} +{100 * accuracy:.1f} ", outcome.out, re.MULTILINE)
-    assert re.search(r"^ +0 +2,708 +5,278", outcome.out, re.MULTILINE)
     assert metrics["selection"] in " ".join(outcome.out.split())
     assert 0 <= metrics["delivered_accuracy"] <= 1
     assert outcome.out.index("each seed, test") < outcome.out.index("predictions, test")

@@ -16,15 +16,16 @@ from hiergcn.reports.palette import method_colour
 from hiergcn.settings import registry
 from hiergcn.settings.fields import Count, setting
 from hiergcn.settings.methods import MLPConfig
-from hiergcn.settings.registry import config_class, method_class, method_names, method_title
+from hiergcn.settings.registry import config_class, imported, method_info, method_names, method_title
 from hiergcn.settings.settings import Choice, method_settings
 
 
 @pytest.mark.parametrize("name", method_names())
 def test_every_entry_has_a_title_and_its_classes(name: str) -> None:
     assert method_title(name)
-    assert issubclass(method_class(name), Method)
-    assert method_class(name)(config_class(name)()).config == config_class(name)()
+    method = imported(method_info(name).method)
+    assert issubclass(method, Method)
+    assert method(config_class(name)()).config == config_class(name)()
 
 
 def test_an_unknown_name_is_refused_with_a_suggestion() -> None:

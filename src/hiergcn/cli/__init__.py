@@ -45,10 +45,10 @@ LIBRARIES = 3_000_000_000
 """Bytes of address space that the libraries take, the compiler of numba included."""
 
 _COMMANDS = {  # by the titles of the help, with the module of each
-    "Train and predict": {"check": "check", "fit": "fit", **dict.fromkeys(("predict", "explain", "suggest"), "of_run")},
+    "Train and predict": {"check": "data", "fit": "fit", **dict.fromkeys(("predict", "explain", "suggest"), "of_run")},
     "Compare": {"compare": "compare", "tune": "compare"},
     "Look up": dict.fromkeys(("models", "settings", "datasets"), "lookup"),
-    "More": {"report": "of_run", "export": "of_run", "coarsen": "coarsen"},
+    "More": {"report": "of_run", "export": "of_run", "coarsen": "data"},
 }
 _ADDED: dict[str, Callable[..., Any]] = {}
 

@@ -79,12 +79,8 @@ def explain(
     """Explain the prediction of a node."""
     from hiergcn.files import write_text
     from hiergcn.run.predict import explain as explain_node
-    from hiergcn.run.run import Run
-    from hiergcn.run.source import Source
 
-    loaded = Run.load(run)
-    graph = options.read_data(Source.of_run(loaded)).graph
-    found = explain_node(loaded, graph, node, class_=class_, top=top, device=device)
+    found = explain_node(*options.read_run(run), node, class_=class_, top=top, device=device)
     _print_explanation(console(), found)
     if out is not None:
         write_text(out, json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n")
@@ -169,10 +165,9 @@ def suggest(
     confidence = None
     if Path(files["data"]).is_dir() or files["data"].endswith("/"):
         from hiergcn.run.predict import training_graph
-        from hiergcn.run.run import Run
 
-        run = Run.load(Path(files["data"]))
-        graph = training_graph(run, options.read_data(Source.of_run(run)).graph)
+        run, graph = options.read_run(Path(files["data"]))
+        graph = training_graph(run, graph)
         if "confidence" in run.table:  # numbers have none
             confidence = run.table["confidence"].to_numpy()
     else:
@@ -198,15 +193,13 @@ def export(run: Path, onnx: Path) -> None:
     typer.echo(f"Exporting {run}")
 
     from hiergcn.run.onnx import export_onnx, largest_difference
-    from hiergcn.run.run import Run
-    from hiergcn.run.source import Source
 
-    loaded = Run.load(run)
-    exported = export_onnx(loaded, options.read_data(Source.of_run(loaded)).graph, onnx)
+    loaded, graph = options.read_run(run)
+    exported = export_onnx(loaded, graph, onnx)
     screen = console()
     sizes = ", ".join(f"{name} {' × '.join(f'{n:,}' for n in shape)}" for name, shape in exported.shapes.items())
-    graph = "for any nodes" if exported.any_nodes else "with the graph inside, for these nodes in this order"
-    screen.print(f"Network: {exported.model}, {graph}; it gives {exported.output}", soft_wrap=True)
+    nodes = "for any nodes" if exported.any_nodes else "with the graph inside, for these nodes in this order"
+    screen.print(f"Network: {exported.model}, {nodes}; it gives {exported.output}", soft_wrap=True)
     screen.print(f"Inputs:  {exported.inputs} ({sizes}; ids and class_names)", soft_wrap=True)
     difference = largest_difference(exported, loaded)
     if difference is not None:

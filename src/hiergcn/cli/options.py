@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,8 @@ from hiergcn.settings.registry import method_about, method_names
 from hiergcn.settings.settings import AUTO, method_settings, preset_names
 
 if TYPE_CHECKING:
+    from hiergcn.graph import Graph
+    from hiergcn.run.run import Run
     from hiergcn.run.source import Data as ReadData
     from hiergcn.run.source import Source
     from hiergcn.workers.pool import Engine
@@ -80,17 +83,14 @@ def check_run(run: Path) -> None:
         raise InputError(f"There is no folder {run}; name one that `hiergcn fit` wrote.")
 
 
-def _in_panel(title: str | None) -> Callable[..., Any]:
-    """Return what makes the options of one group of the help: `option(metavar, help, *names, ...)`."""
-
-    def option(metavar: str | None, about: str, *names: str, **more: Any) -> Any:
-        return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=title, **more)
-
-    return option
+def _option(group: str | None, metavar: str | None, about: str, *names: str, **more: Any) -> Any:
+    """Return an option of a group of the help."""
+    return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=group, **more)
 
 
-option, in_files, in_method = _in_panel(None), _in_panel("Your files"), _in_panel("Method and settings")
-in_running, in_results = _in_panel("Running"), _in_panel("Results")
+option, in_files, in_method, in_running, in_results = (
+    partial(_option, group) for group in (None, "Your files", "Method and settings", "Running", "Results")
+)
 
 
 def argument(about: str, complete: Callable[..., Any] | None = None) -> Any:
@@ -163,25 +163,22 @@ def command(*left_out: str, **own: Any) -> Callable[[Command], Command]:
     known = _FILES | SHARED | own
     selecting = [name for name in _FILES if name not in left_out]
 
-    def described(name: str, kind: Any, default: Any) -> Parameter:
-        return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, known[name]])
-
     def decorate(function: Command) -> Command:
-        wanted, shown = signature(function).parameters, list[Parameter]()
+        wanted, kinds = signature(function).parameters, list[tuple[str, Any, Any]]()
         for name, parameter in wanted.items():
             if name == "files":
-                shown.append(described("data", str, Parameter.empty))
-                for each in selecting[1:]:
-                    shown.append(described(each, list[str] | None if each in _REPEATED else str | None, None))
-            elif name in known:
-                shown.append(described(name, parameter.annotation, parameter.default))
-            else:  # the context
-                shown.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+                kinds.append(("data", str, Parameter.empty))
+                kinds += [(each, (list[str] if each in _REPEATED else str) | None, None) for each in selecting[1:]]
+            else:
+                kinds.append((name, parameter.annotation, parameter.default))
+        shown = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, known.get(name)])
+            for name, kind, default in kinds
+        ]
 
         def run(**given: Any) -> None:
-            for name, check in _CHECKS.items():
-                if name in given:
-                    check(given[name])
+            for name in _CHECKS.keys() & given.keys():
+                _CHECKS[name](given[name])
             if "files" in wanted:
                 chosen = {name: given.pop(name) for name in selecting}
                 given["files"] = {name: value for name, value in chosen.items() if value is not None}
@@ -218,6 +215,15 @@ def read_data(source: "Source") -> "ReadData":
 
     with download_progress(source.name) as on_bytes:
         return source.read(on_bytes)
+
+
+def read_run(path: Path) -> tuple["Run", "Graph"]:
+    """Read a run and the graph that it was fitted on."""
+    from hiergcn.run.run import Run
+    from hiergcn.run.source import Source
+
+    run = Run.load(path)
+    return run, read_data(Source.of_run(run)).graph
 
 
 def read_labelled(source: "Source") -> "ReadData":

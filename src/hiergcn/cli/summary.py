@@ -26,21 +26,43 @@ SHOWN_NAMES = 4
 
 def print_summary(out: Console, run: Run, folder: Path | None, asked: int) -> None:
     """Print every figure of a run; `asked` is the number of seeds that the user wanted."""
-    board, count = board_of(run.scores), len(run.seeds)
-    seeds = f"{count} seed" + ("s" if count > 1 else "")
-    name = printable(run.scores["dataset"])
+    board, scores, count = board_of(run.scores), run.scores, len(run.seeds)
+    about, of, labels = f"on {printable(scores['dataset'])}, preset {run.settings.preset}", "", "labels"
+    if numbers := board.metric == "r2":
+        of, labels = f"{printable(scores['target'])} of ", "values"
+        about = f"for {of}{printable(scores['dataset'])}"
+    title = f"{run.settings.method} {about}, {count} seed{'s' if count > 1 else ''}"
+    if board.automatic:
+        title = f"Chosen for {of}{printable(scores['dataset'])}"
     out.print()
-    if board.metric == "r2":
-        name = f"{printable(run.scores['target'])} of {name}"
-        _print_numbers(out, run, board, f"{run.settings.method} for {name}, {seeds}", f"Chosen for {name}")
-    else:
-        how = f"{run.settings.method} on {name}, preset {run.settings.preset}, {seeds}"
-        _print_classes(out, run, board, how, f"Chosen for {name}")
+    (_print_numbers if numbers else _print_accuracies)(out, run, board, title)
+    if run.verdict:
+        out.print(run.verdict, style="bold")
+    if not run.test:
+        what = "methods and epochs" if board.automatic else "the epoch"
+        optimistic = f"There are no test {labels}. Validation also chose {what}, so its scores are optimistic."
+        out.print(optimistic, style="yellow")
+    for seed, failure in scores["failed_seeds"].items():
+        out.print(f"Seed {seed} failed: it {printable(failure)}. It is not in the mean.", style="yellow")
+    if not numbers:
+        _print_classes(out, run, board)
+    out.print()
+    _print_methods(out, board)
+    if not numbers:
+        out.print(describe_calibration(scores["calibration"]))
+    if promise := scores["prediction_intervals" if numbers else "prediction_sets"]:
+        is_kept = promise["half_width" if numbers else "threshold"] is not None
+        out.print(describe_promise(promise), style=None if is_kept else "yellow")
+    if run.doubtful is not None and len(run.doubtful):
+        number, (dropped, caution) = len(run.doubtful), doubt_caution(run)
+        left_out = f"; {dropped:,} of them did not train" if dropped else ""
+        looks, them = ("1 label looks", "it") if number == 1 else (f"{number:,} labels look", "them")
+        out.print(f"{looks} doubtful: other labels contradict {them}{left_out}.{caution}")
     _print_end(out, run, board, folder, asked)
 
 
-def _print_classes(out: Console, run: Run, board: Board, how: str, chosen: str) -> None:
-    """Print the accuracy of the answer and of each seed, the levels, each class, and the other methods."""
+def _print_accuracies(out: Console, run: Run, board: Board, title: str) -> None:
+    """Print the accuracy of the answer and of each seed."""
     metrics, test, validation = run.scores, run.test, run.validation
     delivered = [("predictions, test", percent(metrics["delivered_accuracy"]), "", "", "")] if test else []
     delivered.append(("predictions, validation", percent(metrics["delivered_val_accuracy"]), "", "", ""))
@@ -58,50 +80,26 @@ def _print_classes(out: Console, run: Run, board: Board, how: str, chosen: str) 
         rows.append(("the paper's claim", percent(board.claim), "", "", ""))
         if test and test.accuracy.mean is not None:
             rows.append(("test minus claim", f"{100 * (test.accuracy.mean - board.claim):+.1f}", "", "", ""))
-    columns: tuple[str, ...] = ("accuracy in %", "mean", "spread", "lowest", "highest")
-    print_table(out, columns, rows, title=chosen if board.automatic else how)
+    print_table(out, ("accuracy in %", "mean", "spread", "lowest", "highest"), rows, title=title)
     if len(run.members) > 1:
         models = f"The predictions are the mean of {len(run.members)} models."
         out.print(f"{models} Spread: sample standard deviation over seeds.")
-    what = "methods and epochs" if board.automatic else "the epoch"
-    _print_verdict(out, run, f"There are no test labels. Validation also chose {what}, so its accuracy is optimistic.")
-    warn_of_few_tests(out, metrics["split"]["test"])
-    if not board.automatic:  # else seeds are of the first candidate alone
-        tests = test.accuracy.per_seed if test else (None,) * len(run.outcomes)
-        lines = []
-        for outcome, tested in zip(run.outcomes, tests, strict=True):
-            epoch = "-" if outcome.best_epoch is None else str(outcome.best_epoch)
-            accuracies = percent(tested), percent(outcome.validation_accuracy)
-            lines.append((str(outcome.seed), *accuracies, epoch, f"{outcome.seconds:.1f}"))
-        out.print()
-        print_table(out, ("seed", "test %", "validation %", "best epoch", "seconds"), lines, title="Seeds", words=())
-        for seed, failure in metrics["failed_seeds"].items():
-            out.print(f"Seed {seed} failed: it {printable(failure)}.", style="yellow")
-    if run.hierarchy is not None and any(member.settings.model.uses_hierarchy for member in run.members):
-        sizes = [(f"{k}", f"{level.n_nodes:,}", f"{level.n_edges:,}") for k, level in enumerate(run.hierarchy.levels)]
-        out.print()
-        print_table(out, ("level", "nodes", "edges"), sizes, title="Hierarchy", words=())
+
+
+def _print_classes(out: Console, run: Run, board: Board) -> None:
+    """Print the scores of each class."""
+    warn_of_few_tests(out, run.scores["split"]["test"])
     cells = []
-    for row in metrics["per_class"]["classes"]:  # a class without a node has no precision and no recall
+    for row in run.scores["per_class"]["classes"]:  # a class without a node has no precision and no recall
         scores = (percent(row[figure] if row["support"] else None) for figure in ("precision", "recall", "f1"))
         cells.append((row["name"], *scores, f"{row['support']:,}"))
     columns, title = ("class", "precision %", "recall %", "F1 %", "nodes"), f"Classes, on {board.on} nodes"
     out.print()
     print_table(out, columns, cells, title=title, letters=40, most=SHOWN_CLASSES, what="classes in metrics.json")
-    out.print()
-    _print_methods(out, board)
-    out.print(describe_calibration(metrics["calibration"]))
-    if (sets := metrics["prediction_sets"]) is not None:
-        out.print(describe_promise(sets), style="yellow" if sets["threshold"] is None else None)
-    if run.doubtful is not None and len(run.doubtful):
-        number, (dropped, caution) = len(run.doubtful), doubt_caution(run)
-        left_out = f"; {dropped:,} of them did not train" if dropped else ""
-        what, them = ("1 label looks", "it") if number == 1 else (f"{number:,} labels look", "them")
-        out.print(f"{what} doubtful: other labels contradict {them}{left_out}.{caution}")
 
 
-def _print_numbers(out: Console, run: Run, board: Board, how: str, chosen: str) -> None:
-    """Print the scores of the answer and of each seed, and the other methods beside them."""
+def _print_numbers(out: Console, run: Run, board: Board, title: str) -> None:
+    """Print the scores of the answer and of each seed."""
     parts = ("test", "validation") if run.test else ("validation",)
     reports = {f"predictions, {part}": getattr(board.ours, part) for part in parts}
     if len(run.seeds) > 1:
@@ -111,14 +109,9 @@ def _print_numbers(out: Console, run: Run, board: Board, how: str, chosen: str) 
         means = {name: report[name].mean if name in report else None for name in board.metrics}
         rows.append((what, *(board.shown(mean, name) for name, mean in means.items())))
     headings = (metric.heading for metric in board.metrics.values())
-    print_table(out, ("", *headings), rows, title=chosen if board.automatic else how)
+    print_table(out, ("", *headings), rows, title=title)
     short = [f"{metric.short}: {metric.description}." for metric in board.metrics.values() if metric.short]
     out.print(" ".join(["R² is 1 for perfect predictions, 0 for the mean.", *short]))
-    _print_verdict(out, run, "There are no test values. Validation also chose the epoch, so its scores are optimistic.")
-    out.print()
-    _print_methods(out, board)
-    if (intervals := run.scores["prediction_intervals"]) is not None:
-        out.print(describe_promise(intervals), style="yellow" if intervals["half_width"] is None else None)
 
 
 def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked: int) -> None:
@@ -154,17 +147,6 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
         sentences = [top.meaning, *(sentence for sentence in top.sentences if sentence != run.verdict)]
         line = f"{top.title}: {top.figure}. {' '.join(sentences)}"
     out.print(f"\n{printable(line)}", style="bold", soft_wrap=True)
-
-
-def _print_verdict(out: Console, run: Run, without_test: str) -> None:
-    """Print what was chosen and why, and what weakens the figures."""
-    if run.verdict:
-        out.print(run.verdict, style="bold")
-    if not run.test:
-        out.print(without_test, style="yellow")
-    if run.scores["failed_seeds"]:
-        failed = f"{len(run.scores['failed_seeds'])} of {len(run.seeds)} seeds failed and are not in the mean."
-        out.print(failed, style="yellow")
 
 
 def _figures(summary: Summary, metric: Metric) -> tuple[str, str, str, str]:

@@ -242,16 +242,10 @@ def compare(
 ) -> Comparison:
     """Run each method over the same splits and seeds. Ctrl-C keeps the methods that are finished, if there are any.
 
-    Args:
-        graph: with labels.
-        split: that of the graph, or drawn from the labels, if None.
+    Args, beside those of `hiergcn.compare`:
         methods: settings by the name to show; or names, as NAME or NAME:PRESET, whose settings are chosen as in `fit`.
-        seeds: run on each split.
-        dataset, device: as in `fit`.
         changes: settings by name that differ from the chosen ones, for all methods.
         splits: by default the graph's own.
-        against: name of the method that the others are compared with; by default the first.
-        on_event: gets every step.
         command: the command line, kept with the result.
         engine: where the methods run; by default in processes of this machine.
     """

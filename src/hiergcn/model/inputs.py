@@ -40,7 +40,7 @@ from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, MemoryPlan, Method, NodeModel, Prepared, Weights, Workload, WrappedMethod
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.settings.fields import InputConfig, Scaling
-from hiergcn.settings.registry import method_class
+from hiergcn.settings.registry import imported, method_info
 
 _SPARSE_BELOW = 0.25  # dense features with a smaller share of non-zeros are multiplied faster as sparse ones
 _MEAN, _SPREAD = "feature_mean", "feature_spread"
@@ -381,7 +381,5 @@ def build_method(name: str, config: Any) -> Method:
             inner = kind.without(inner)
         rows = replace(config, scaling="none") if standardised else config
         return WithInputs(build_method(name, inner), inputs, rows)
-    if standardised:
-        return Standardised(method_class(name)(replace(config, scaling="none")))
-    method: Method = method_class(name)(config)
-    return method
+    make: Callable[[Any], Method] = imported(method_info(name).method)
+    return Standardised(make(replace(config, scaling="none"))) if standardised else make(config)

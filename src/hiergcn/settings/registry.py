@@ -120,22 +120,10 @@ def config_class(name: str) -> type[Any]:
     return config
 
 
-def method_class(name: str) -> type[Any]:
-    """Return the method's class, whose constructor takes the settings."""
-    method: type[Any] = imported(method_info(name).method)
-    return method
-
-
 def outside_methods() -> list[MethodInfo]:
     """Return the methods that were registered by their classes, outside of this package. Worker processes need them."""
     ours = "hiergcn.settings.methods"
     return [info for info in _METHODS.values() if getattr(info.config, "__module__", ours) != ours]
-
-
-def keep_methods(methods: Sequence[MethodInfo]) -> None:
-    """Add methods that another process has registered."""
-    for info in methods:
-        _METHODS.setdefault(info.name, info)
 
 
 def imported(what: Any) -> Any:

@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.settings.fields import STRATEGIES
-from hiergcn.settings.registry import keep_methods, outside_methods
+from hiergcn.settings.registry import outside_methods, register_method
 from hiergcn.workers.machine import Peak, peak_memory
 
 Send = Callable[[Any], None]
@@ -305,7 +305,8 @@ def _serve(connection: Connection, parent: int) -> None:
     ForkingPickler.register(torch.Tensor, lambda tensor: (torch.from_numpy, (tensor.numpy(force=True),)))
     with suppress(EOFError, OSError):  # the caller is gone
         methods, make = connection.recv()
-        keep_methods(methods)
+        for info in methods:
+            register_method(**vars(info))
         work = cache(make)  # in the first job, whose failure is then told
         while True:
             job = connection.recv()
