@@ -17,9 +17,15 @@ PACKAGE_FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKA
 
 
 def imported_modules(path: Path, at_top: bool = False) -> list[str]:
-    """Every module that the file imports, at its top or, unless that is asked for alone, inside a function."""
+    """Every module that the file imports, at its top or, unless that is asked for alone, inside a function.
+
+    Imports for types alone do not run, so they may point upward.
+    """
     modules: list[str] = []
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [
+        node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    ]
     for node in tree.body if at_top else ast.walk(tree):
         if isinstance(node, ast.Import):
             modules += [name.name for name in node.names]

@@ -2,12 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
-from markupsafe import Markup
 
 from hiergcn.evaluate.metrics import accuracy_interval
-from hiergcn.reports.classes import Classes, ClassRow
 from hiergcn.reports.headline import headline, title_of
 from hiergcn.reports.leaderboard import board_of
 
@@ -78,17 +75,6 @@ def test_a_run_that_loses_says_what_to_use() -> None:
     assert [row.name for row in board.rows] == ["label-propagation", "hgcn"]  # the best first
     assert "17.0 points below label propagation (47.0 %)" in str(board.comparison())
     assert "leave out --model" in str(board.comparison())
-
-
-def test_a_run_without_others_is_compared_with_the_most_frequent_class() -> None:
-    found = metrics(0.4, 500, model="hgcn", preset=None, seeds=[0], leaderboard=None, verdict=None)
-    rows = [
-        ClassRow(k, name, "red", 0.5, 0.5, 0.5, support, 5 - k, Markup())
-        for k, (name, support) in enumerate((("a", 50), ("b", 450)))
-    ]
-    classes = Classes(rows, np.diag([50, 450]), Markup(), Markup())
-    top = headline(found, board_of(found), classes)
-    assert top.sentences == ("The most frequent training class, predicted for every node, gives 10.0 %.",)
 
 
 def test_few_nodes_make_no_headline() -> None:

@@ -93,7 +93,7 @@ def test_a_new_metric_shows_up_everywhere_and_earlier_runs_load(
     assert page.count(f"<td>{scores[0]:.4g}</td>") == 2
     assert metrics["delivered_log_loss"] == pytest.approx(scores[0])
     automatic = replace(board_of(now.scores), automatic=True)
-    assert any(column.title == "log loss" and column.cell(automatic.ours) for column in automatic.screen_columns)
+    assert any(column.title == "log loss" and column.cell(automatic.ours) for column in automatic.columns)
 
     assert list(earlier.test or ()) == ["accuracy", "macro_f1", "balanced_accuracy"]
     assert "log loss" not in screen(earlier) + earlier.page() + earlier._repr_html_()

@@ -139,7 +139,7 @@ def _print_end(out: Console, run: Run, board: Board, folder: Path | None, asked:
         if folder is not None and (folder / name).exists() and not (title == "Doubtful" and none):
             out.print(f"{title + ':':12} {folder / name}", soft_wrap=True)
     if board.metric == "r2":
-        shown = ", ".join(f"{column.title} {column.cell(board.ours)}" for column in board.scores.values())
+        shown = ", ".join(f"{metric.heading} {board.text(board.ours, name)}" for name, metric in board.metrics.items())
         about = f"Scores of the predicted {run.scores['target']} on {board.nodes:,} {board.on} nodes."
         line = f"{run.scores['dataset']}: {shown}. {about}"
     else:  # the headline of the page, so that it is on the screen when a fit ends
@@ -161,7 +161,7 @@ def _print_methods(out: Console, board: Board) -> None:
     """Print the methods side by side: candidates of the automatic choice, or simpler methods; and those left out."""
     if len(board.rows) + len(board.left_out) < 2:
         return
-    on, columns = f"on {board.on} nodes", board.screen_columns
+    on, columns = f"on {board.on} nodes", board.columns
     best_first = "Leaderboard, best on validation first" + (f"; {on}" if board.metric == "r2" else "")
     title = best_first if board.automatic else f"Other methods on the same split, {on}"
     rows = [(row.name, *(column.cell(row) for column in columns)) for row in board.rows if row.name]

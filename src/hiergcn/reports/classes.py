@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,16 +10,17 @@ import pandas as pd
 from markupsafe import Markup
 
 from hiergcn.reports import axes
-from hiergcn.reports.leaderboard import ShownRun, evaluated_parts
+from hiergcn.reports.leaderboard import evaluated_parts
 from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND
 from hiergcn.reports.panels import Cell, Entry, Shape, legend_html
+
+if TYPE_CHECKING:
+    from hiergcn.run.run import Run
 
 MANY = 20
 """With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""
 WEAKEST = 15
-FREQUENT_MISTAKES = 15
-FEWER_MISTAKES = 8
-"""Beside a matrix."""
+FREQUENT_MISTAKES = 10
 SCORES: dict[str, tuple[str, str, Shape, float]] = {  # title, colour, mark and its size
     "precision": ("precision", FIRST, "dot", 5),
     "recall": ("recall", SECOND, "diamond", 5),
@@ -42,25 +43,6 @@ class ClassRow(NamedTuple):
     trained: int
     plot: Markup
 
-    @property
-    def show(self) -> str:
-        """What the explorer shows for it."""
-        return f"label={self.number}&only=judged"
-
-
-class Mistake(NamedTuple):
-    """Nodes of one class that were taken for another, or were right."""
-
-    true: int
-    predicted: int
-    nodes: int
-    share: float
-    """Of the nodes of the true class."""
-
-    @property
-    def show(self) -> str:
-        return f"label={self.true}&predicted={self.predicted}&only=judged"
-
 
 @dataclass(frozen=True)
 class Classes:
@@ -81,20 +63,21 @@ class Classes:
         judged = [row for row in self.rows if row.f1 is not None and row.f1 < 1]
         return sorted(judged, key=lambda row: row.f1 or 0.0)[:WEAKEST]
 
-    def cell(self, true: int, predicted: int) -> Mistake:
-        """Return a cell of the matrix."""
-        nodes = int(self.matrix[true, predicted])
-        return Mistake(true, predicted, nodes, nodes / max(int(self.matrix[true].sum()), 1))
+    @property
+    def shares(self) -> npt.NDArray[np.float64]:
+        """The matrix as shares of its rows."""
+        shares: npt.NDArray[np.float64] = self.matrix / np.maximum(self.matrix.sum(axis=1, keepdims=True), 1)
+        return shares
 
-    def mistakes(self, true: int | None = None) -> list[Mistake]:
-        """Return the most frequent mistakes, of all classes or of one."""
+    @property
+    def mistakes(self) -> list[list[int]]:
+        """The true and the predicted class of the most frequent mistakes."""
         wrong = self.matrix - np.diag(self.matrix.diagonal())
-        wrong = wrong if true is None else wrong * (np.arange(len(wrong)) == true)[:, None]
-        order = np.argsort(-wrong, axis=None, kind="stable")[: FREQUENT_MISTAKES if self.many else FEWER_MISTAKES]
-        return [self.cell(*divmod(k, len(wrong))) for k in order.tolist() if wrong.flat[k]]
+        order = np.argsort(-wrong, axis=None, kind="stable")[:FREQUENT_MISTAKES]
+        return [list(divmod(k, len(wrong))) for k in order.tolist() if wrong.flat[k]]
 
 
-def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
+def class_section(run: "Run", colours: Sequence[str]) -> Classes:
     """Return the scores of each class and the confusion matrix of the evaluated nodes."""
     scores, names = run.scores["per_class"]["classes"], run.config["class_names"]
     trained = run.table.loc[run.table["split"] == "train", "label"].value_counts()
@@ -107,13 +90,9 @@ def class_section(run: ShownRun, colours: Sequence[str]) -> Classes:
             cell.across(ends[0], ends[1], 0, MUTED, 1.4)
             for what, (title, colour, shape, size) in SCORES.items():
                 cell.dot(100 * row[what], colour, shape, size, f"{row['name']}: {title} {100 * row[what]:.1f} %")
-        about: dict[str, Any] = {what: row[what] if row["support"] else None for what in SCORES} | {
-            "support": row["support"],
-            "trained": int(trained.get(row["name"], 0)),
-            "plot": cell.html(),
-        }
-        rows.append(ClassRow(number, row["name"], colours[number], **about))
-
+        shown: dict[str, Any] = {what: row[what] if row["support"] else None for what in SCORES}
+        shown |= {"support": row["support"], "trained": int(trained.get(row["name"], 0))}
+        rows.append(ClassRow(number, row["name"], colours[number], **shown, plot=cell.html()))
     parts = evaluated_parts(run.scores)
     nodes = run.table[run.table["split"].isin(parts)]
     if "train" in parts:  # the only label of a class never validates

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,11 @@ from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
 from hiergcn.compiled.jit import kernel
 from hiergcn.reports.classes import class_order
 from hiergcn.reports.headline import UNSURE
-from hiergcn.reports.leaderboard import ShownRun, evaluated_parts
+from hiergcn.reports.leaderboard import evaluated_parts
 from hiergcn.reports.palette import value_ends, value_names
+
+if TYPE_CHECKING:
+    from hiergcn.run.run import Run
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -214,12 +217,14 @@ def pushed_apart(positions: Positions, radius: Floats, rounds: int) -> Positions
     wide = 2 * float(np.quantile(radius, 0.99) if len(radius) > 1000 else radius.max())
     radius = np.minimum(radius, wide / 2)
     for _ in range(rounds):
-        pairs = cKDTree(np.column_stack([positions.real, positions.imag])).query_pairs(wide, output_type="ndarray")
-        i, j = np.concatenate([pairs, pairs[:, ::-1]]).T
+        i, j = cKDTree(np.column_stack([positions.real, positions.imag])).query_pairs(wide, output_type="ndarray").T
+        touch = np.abs(positions[i] - positions[j]) < radius[i] + radius[j]
+        i, j = np.concatenate([i[touch], j[touch]]), np.concatenate([j[touch], i[touch]])
         apart = positions[i] - positions[j]
         distance = np.abs(apart)
-        overlap = np.maximum(radius[i] + radius[j] - distance, 0)
-        away = np.where(distance > 1e-9, 0.8 * apart / np.maximum(distance, 1e-9), np.exp(1j * i))
+        overlap, same = radius[i] + radius[j] - distance, distance <= 1e-9
+        away = 0.8 * apart / np.maximum(distance, 1e-9)
+        away[same] = np.exp(1j * i[same])
         share = radius[j] / (radius[i] + radius[j])  # the larger disc moves less
         push = _sums(away * overlap * share, i, len(positions))
         positions = positions + push
@@ -248,7 +253,7 @@ class ExplorerData(NamedTuple):
     ids: str
 
 
-def explorer_data(run: ShownRun, tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
+def explorer_data(run: "Run", tree: Tree, positions: Sequence[Positions], colours: Sequence[str]) -> ExplorerData:
     """Pack a run, the tree of its hierarchy, the tree's layout and the colours of the classes."""
     arrays, about = (_numbers if "target" in run.scores else _classes)(run, tree)
     levels, table = [], run.table.iloc[tree.order]
@@ -304,7 +309,7 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(zlib.compress(content, 9 if len(content) < 2_000_000 else 6)).decode("ascii")
 
 
-def _classes(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
+def _classes(run: "Run", tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the most probable classes of each node with their confidence, its label, and what the script must know."""
     names, scores = run.config["class_names"], run.scores["per_class"]
     probabilities = run.confidence[tree.order]
@@ -324,7 +329,7 @@ def _classes(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any
     return arrays, {**about, "evaluated": scores["on"]}
 
 
-def _numbers(run: ShownRun, tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
+def _numbers(run: "Run", tree: Tree) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return the predicted and the true number of each node, the ranges that they are in, and the same."""
     table, metrics = run.table.iloc[tree.order], run.scores
     value, truth = table["predicted"].to_numpy(np.float32), table["value"].to_numpy(np.float32)
@@ -347,7 +352,7 @@ def _coordinate(share: npt.NDArray[np.float64]) -> Array:
     return np.diff(np.rint(65535 * share).astype(np.uint16), prepend=np.uint16(0))
 
 
-def _places(run: ShownRun, tree: Tree) -> dict[str, tuple[float, Positions]]:
+def _places(run: "Run", tree: Tree) -> dict[str, tuple[float, Positions]]:
     """Return arrangements beside the hierarchy: metres per unit, and places of the nodes in the unit square."""
     places = {}
     if run.coordinates is not None:

@@ -6,7 +6,7 @@ with round ends, so that a node takes about ten letters.
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,11 @@ from markupsafe import Markup
 
 from hiergcn.reports import axes
 from hiergcn.reports.explorer import RADIUS, Ints, Positions, Tree
-from hiergcn.reports.leaderboard import ShownRun
 from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, PAPER, SECOND, VALUE_COLOURS, value_ends, value_names
 from hiergcn.reports.panels import Entry, Figure, Panel, legend_html, number
+
+if TYPE_CHECKING:
+    from hiergcn.run.run import Run
 
 DASH = "5 4"
 MAX_POINTS = 300
@@ -137,7 +139,7 @@ def error_figure(judged: pd.DataFrame, metrics: Mapping[str, Any]) -> Figure:
     return Figure([panel], [Entry("end of the interval", SECOND, "dashed")] if half else [])
 
 
-def number_maps(run: ShownRun, judged: pd.DataFrame) -> list[tuple[str, Markup, Picture]]:
+def number_maps(run: "Run", judged: pd.DataFrame) -> list[tuple[str, Markup, Picture]]:
     """Return maps of the predicted numbers and of large errors, with title and legend; none without coordinates."""
     if run.coordinates is None:
         return []

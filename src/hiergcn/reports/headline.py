@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -11,10 +11,13 @@ from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.calibration import describe_promise
 from hiergcn.evaluate.metrics import accuracy_interval
 from hiergcn.reports.classes import Classes
-from hiergcn.reports.leaderboard import Board, ShownRun
+from hiergcn.reports.leaderboard import Board
 from hiergcn.reports.template import mean_and_std
 from hiergcn.settings.registry import method_title
 from hiergcn.settings.settings import AUTO
+
+if TYPE_CHECKING:
+    from hiergcn.run.run import Run
 
 FEW_NODES = 10
 """A class with fewer evaluated nodes gets a warning."""
@@ -41,7 +44,7 @@ class Headline(NamedTuple):
     warnings: tuple[str, ...]
     judged: bool = True
     meaning: str = ""
-    """What the figure is; empty if the first sentence says so."""
+    """What the figure is."""
 
 
 class Step(NamedTuple):
@@ -52,58 +55,42 @@ class Step(NamedTuple):
     show: str = ""
 
 
-def headline(metrics: Mapping[str, Any], board: Board, classes: Classes | None = None) -> Headline:
-    """Return the top of the page, from `metrics.json`; `classes` tell how often the most frequent one is right."""
+def headline(metrics: Mapping[str, Any], board: Board) -> Headline:
+    """Return the top of the page, from `metrics.json`."""
     about = "automatic choice" if metrics["model"] == AUTO else method_title(metrics["model"])
     title, warnings = title_of(metrics["dataset"]), tuple(_warnings(metrics, board))
+    sentences, claim = [metrics["verdict"]], metrics["claim"]
     if board.metric == "r2":
-        shown = {metric.title: shown_number(board.score(board.ours, name)) for name, metric in board.metrics.items()}
-        (_, r2), *further = shown.items()
-        scored = f"{board.on.capitalize()} R² of the predicted {metrics['target']} on {board.nodes:,} nodes."
-        errors = ", ".join(f"{title} {value}" for title, value in further)
-        sentences = [f"{scored} {errors[:1].upper()}{errors[1:]}.", metrics["verdict"], board.comparison()]
+        errors = (f"{metric.title} {board.text(board.ours, name)}" for name, metric in board.metrics.items())
+        figure, about = next(errors), f"{about} · {metrics['target']}"
+        meaning = f"{board.on.capitalize()} R² of the predicted {metrics['target']} on {board.nodes:,} nodes."
+        sentences = [f"{', '.join(errors)}.", *sentences, board.comparison()]
         if metrics["prediction_intervals"]:
             sentences.append(describe_promise(metrics["prediction_intervals"]))
-        kicker = f"hiergcn · {about} · {metrics['target']}"
-        return Headline(title, kicker, f"R² {r2}", tuple(filter(None, sentences)), warnings)
-    judged, claim, test = board.nodes >= ENOUGH_TO_JUDGE, metrics["claim"], metrics["test_accuracy"]
-    sentences = [metrics["verdict"]]
-    if claim is not None and test:
-        points = round(100 * (test["mean"] - claim), 1)
+        return Headline(title, f"hiergcn · {about}", figure, tuple(filter(None, sentences)), warnings, meaning=meaning)
+    delivered = metrics["delivered_accuracy" if metrics["test_accuracy"] else "delivered_val_accuracy"]
+    accuracy, judged = metrics["test_accuracy"] or metrics["val_accuracy"], board.nodes >= ENOUGH_TO_JUDGE
+    figure, kind = f"{mean_and_std(accuracy)} %", f"{board.on.capitalize()} accuracy"
+    if claim is not None and metrics["test_accuracy"]:
+        points = round(100 * (accuracy["mean"] - claim), 1)
         relation = "equal" if points == 0 else f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
         sentences.append(f"The paper reports {100 * claim:.1f} %; this run is {relation}.")
-    if judged and classes is not None and len(board.rows) == 1 and claim is None:
-        largest = max(classes.rows, key=lambda row: row.trained)
-        constant = 100 * largest.support / max(int(classes.matrix.sum()), 1)
-        sentences.append(f"The most frequent training class, predicted for every node, gives {constant:.1f} %.")
-    elif judged:
-        sentences.append(board.comparison())
-    preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
-    figure, meaning = _accuracy(metrics, board)
-    kicker = f"hiergcn · {about}{preset}"
-    return Headline(title, kicker, figure, tuple(filter(None, sentences)), warnings, judged, meaning)
-
-
-def _accuracy(metrics: Mapping[str, Any], board: Board) -> tuple[str, str]:
-    """Return the accuracy, or that it cannot be judged, and what it is."""
-    delivered = metrics["delivered_accuracy" if metrics["test_accuracy"] else "delivered_val_accuracy"]
-    if board.nodes < ENOUGH_TO_JUDGE:
-        right = f"{round(delivered * board.nodes)} of {board.nodes} {board.on} node{'s' if board.nodes != 1 else ''}"
-        return "Too few labels to judge", f"{right} correct; that says little."
-    accuracy, kind = metrics["test_accuracy"] or metrics["val_accuracy"], board.on.capitalize()
-    mean = f"{mean_and_std(accuracy)} %"
-    if metrics["claim"] is not None:  # the paper reports means over seeds
+    if not judged:
+        correct = f"{round(delivered * board.nodes)} of {board.nodes} {board.on} nodes correct"
+        figure, meaning = "Too few labels to judge", f"{correct}; that says little."
+    elif claim is not None:  # the paper reports means over seeds
         done = sum(score is not None for score in accuracy["per_seed"])
         over = "one seed" if done == 1 else f"mean ± standard deviation over {done} seeds"
-        return mean, f"{kind} accuracy on {board.nodes:,} nodes, {over}."
-    low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
-    figure, within = f"{100 * delivered:.1f} %", f"95 % interval {low} to {high} %"
-    each = f" Each seed alone: {mean}." if mean != figure else ""
-    return figure, f"{kind} accuracy of the predictions on {board.nodes:,} nodes; {within}.{each}"
-
-
-def shown_number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+        meaning = f"{kind} on {board.nodes:,} nodes, {over}."
+    else:
+        low, high = (f"{100 * end:.0f}" for end in accuracy_interval(delivered, board.nodes))
+        within = f"{kind} of the predictions on {board.nodes:,} nodes; 95 % interval {low} to {high} %."
+        each, figure = figure, f"{100 * delivered:.1f} %"
+        meaning = within + (f" Each seed alone: {each}." if each != figure else "")
+    sentences += [board.comparison()] if judged else []
+    preset = "" if metrics["preset"] in (None, "default") or board.automatic else f" · preset {metrics['preset']}"
+    shown = tuple(filter(None, sentences))
+    return Headline(title, f"hiergcn · {about}{preset}", figure, shown, warnings, judged, meaning)
 
 
 def title_of(dataset: str) -> str:
@@ -113,7 +100,7 @@ def title_of(dataset: str) -> str:
     return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
 
 
-def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
+def next_steps(run: "Run", board: Board, classes: Classes) -> list[Step]:
     """Return what to do next, the most useful first."""
     steps = []
     if run.suggestions is not None and not run.suggestions.empty:
@@ -121,10 +108,9 @@ def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
         text = f"Spread over the graph, more of them where the answer is unsure: {names}."
         steps.append(Step("Label these nodes next", text, "only=suggested"))
     if run.doubtful is not None and not run.doubtful.empty:
-        first, number = run.doubtful.iloc[0], len(run.doubtful)
+        first = run.doubtful.iloc[0]
         text = f"{first['id']} is labelled {first['label']} but looks like {first['likely']}."
-        if number > 1:
-            text = f"{number:,} given labels disagree with the rest, most of all this one: {text}"
+        text = f"Given labels that disagree with the rest: {len(run.doubtful):,}, most of all this one: {text}"
         steps.append(Step("Double-check these labels", text + doubt_caution(run)[1], "only=doubtful"))
 
     few = sorted((row for row in classes.rows if row.trained < FEW_LABELS), key=lambda row: row.trained)
@@ -135,21 +121,13 @@ def next_steps(run: ShownRun, board: Board, classes: Classes) -> list[Step]:
         names = _listed([f"{row.name} ({row.trained})" for row in few])
         text = f"They have fewer than {FEW_LABELS} training labels: {names}."
         steps.append(Step("Label more of the rare classes", text))
-    weakest = next((row for row in classes.weakest if row.support >= FEW_NODES), None)
-    if weakest is not None and (mistakes := classes.mistakes(weakest.number)):
-        other = next(row.name for row in classes.rows if row.number == mistakes[0].predicted)
-        are = "is" if mistakes[0].nodes == 1 else "are"
-        text = f"{mistakes[0].nodes} of its {weakest.support} {board.on} nodes {are} predicted as {other}."
-        name = weakest.name if weakest.name[:1].isalpha() else f"class {weakest.name}"
-        lowest = f"It has the lowest F1, {100 * (weakest.f1 or 0.0):.0f} %: {text}"
-        steps.append(Step(f"Look at {name}", lowest, f"label={weakest.number}&only=wrong"))
-
+    if weakest := next((row for row in classes.weakest if row.support >= FEW_NODES), None):
+        text = f"Of all classes it has the lowest F1, {100 * (weakest.f1 or 0.0):.0f} %."
+        steps.append(Step(f"Look at {weakest.name}", text, f"label={weakest.number}&only=wrong"))
     unseen = ~run.table["given"]
     unsure = int((unseen & (run.table["confidence"] < UNSURE)).sum())
     if unsure:
-        have = "has" if unsure == 1 else "have"
-        share = f"{unsure:,} of the {int(unseen.sum()):,} nodes without a given label {have}"
-        text = f"{share} a confidence below {100 * UNSURE:.0f} %."
+        text = f"Confidence is below {100 * UNSURE:.0f} % for {unsure:,} of the {int(unseen.sum()):,} unlabelled nodes."
         steps.append(Step("Check unsure predictions", text, "only=unsure"))
     return [*steps, *_compare(board)]
 
@@ -160,7 +138,7 @@ def next_steps_for_numbers(metrics: Mapping[str, Any], board: Board, judged: pd.
     if large := int((error > rmse).sum()):
         worst = judged.iloc[int(error.to_numpy().argmax())]
         most = f"{worst['id']} is the worst: predicted {worst['predicted']:.4g}, true {worst['value']:.4g}"
-        text = f"{large:,} of {len(judged):,} {board.on} nodes are off by more than {shown_number(rmse)}. {most}."
+        text = f"{large:,} of {len(judged):,} {board.on} nodes are off by more than {rmse:.3g}. {most}."
         steps.append(Step("Look at large errors", text, "only=wrong"))
     if not metrics["prediction_intervals"]:
         steps.append(Step("Ask for intervals", "With --coverage 0.9, nine in ten hold the true value of their node."))
@@ -172,7 +150,7 @@ def _compare(board: Board) -> list[Step]:
     return [Step("Compare with simple methods", text)] if len(board.rows) == 1 else []
 
 
-def doubt_caution(run: ShownRun) -> tuple[int, str]:
+def doubt_caution(run: "Run") -> tuple[int, str]:
     """Return how many doubtful labels were dropped, and a sentence if so many are doubtful that they may be right."""
     assert run.doubtful is not None
     dropped = int((run.doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
@@ -188,9 +166,7 @@ def _listed(names: list[str]) -> str:
 def _warnings(metrics: Mapping[str, Any], board: Board) -> list[str]:
     warnings = []
     if board.on == "validation":
-        chosen = "methods and epochs" if metrics["leaderboard"] else "the epoch"
-        what = "values" if board.metric == "r2" else "labels"
-        warnings.append(f"There are no test {what}. Validation scores are optimistic: validation chose {chosen}.")
+        warnings.append("No test nodes: scores are optimistic, since validation also chose methods or epochs.")
     if metrics["failed_seeds"]:
         failures = list(metrics["failed_seeds"].items())
         reasons = "; ".join(f"seed {seed} {reason}" for seed, reason in failures[:MAX_NAMES])
@@ -201,13 +177,8 @@ def _warnings(metrics: Mapping[str, Any], board: Board) -> list[str]:
         warnings.append("One seed gives no standard deviation; run several before comparing.")
     classes = metrics["per_class"]["classes"] if "per_class" in metrics else []
     if small := [row["name"] for row in classes if row["support"] < FEW_NODES]:
-        which = (
-            "Every class has"
-            if len(small) == len(classes)
-            else f"{_listed(small)} {'has' if len(small) == 1 else 'have'}"
-        )
-        few = f"{which} fewer than {FEW_NODES} {board.on} nodes"
-        warnings.append(f"{few}: scores of such a class are unreliable.")
+        which = f"fewer than {FEW_NODES} {board.on} nodes: {_listed(small)}"
+        warnings.append(f"Scores are unreliable for classes with {which}.")
     notes = [note for note in metrics["notes"] if note not in metrics["reading"]]  # which the page shows elsewhere
     ended = [note if note.endswith((".", "!", "?")) else f"{note}." for note in warnings + notes]
     return [note[:1].upper() + note[1:] for note in ended]

@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hiergcn.choose.portfolio import PORTFOLIO, candidate_title
 from hiergcn.evaluate.metrics import (
@@ -25,55 +24,10 @@ from hiergcn.evaluate.metrics import (
 from hiergcn.fragments import duration, sentence, table
 from hiergcn.reports.template import mean_and_std, signed
 from hiergcn.settings.registry import method_title
-from hiergcn.settings.settings import AUTO, Settings
+from hiergcn.settings.settings import AUTO
 
 if TYPE_CHECKING:  # imported when a page is made
-    import pandas as pd
     from markupsafe import Markup
-    from numpy.typing import NDArray
-
-    from hiergcn.coarsening import Hierarchy
-    from hiergcn.explanation.votes import Votes
-    from hiergcn.graph.coordinates import Coordinates
-
-MAIN_ROWS = 7
-"""Rows of the first screen."""
-MAX_DOTS = 50
-
-
-class ShownRun(Protocol):
-    """What the page of a run reads of it. `run.run.Run` has all of it, in the room above."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def config(self) -> Mapping[str, Any]: ...
-    @property
-    def scores(self) -> Mapping[str, Any]: ...
-    @property
-    def table(self) -> "pd.DataFrame": ...
-    @property
-    def probabilities(self) -> "NDArray[Any]": ...
-    @property
-    def confidence(self) -> "NDArray[Any]": ...
-    @property
-    def history(self) -> "pd.DataFrame": ...
-    @property
-    def settings(self) -> Settings: ...
-    @property
-    def hierarchy(self) -> "Hierarchy | None": ...
-    @property
-    def view(self) -> "Hierarchy | None": ...
-    @property
-    def votes(self) -> "Votes | None": ...
-    @property
-    def coordinates(self) -> "Coordinates | None": ...
-    @property
-    def doubtful(self) -> "pd.DataFrame | None": ...
-    @property
-    def suggestions(self) -> "pd.DataFrame | None": ...
-    @property
-    def environment(self) -> Mapping[str, Any]: ...
 
 
 _SIMPLE = tuple(entry.name for entry in PORTFOLIO[:4])
@@ -185,91 +139,50 @@ class Board:
         report: PartReport = getattr(row, self.on) or PartReport()
         return over.mean if (over := report.get(metric or self.metric)) else None
 
-    def validation(self, row: Row) -> float | None:
-        return None if row.validation is None else row.validation[self.metric].mean
-
     def spread(self, row: Row) -> float | None:
         """Return the standard deviation over seeds; None for an answer that is one, or that draws nothing."""
         over: Summary = getattr(row, self.on).main
         return None if row.ours and len(set(over.values)) < 2 else over.std
 
-    @property
-    def main_columns(self) -> list[Column]:
-        """The columns beside the plot, on the first screen of a page."""
-        main = Column("R²", self.text) if self.metric == "r2" else self.with_spread(f"{self.on},\u00a0%")
-        return [main, *([WEIGHT] if self.automatic else [])]
+    def validation(self, row: Row) -> float | None:
+        return None if row.validation is None else row.validation[self.metric].mean
 
     @property
-    def further_columns(self) -> list[Column]:
-        """The columns of the table that a page folds."""
-        if self.metric == "accuracy":
-            validation = Column("validation,\u00a0%", lambda row: self.shown(self.validation(row)))
-            main = self.main_columns[:1] if self.on == "test" else []
-            return [*main, validation, *self.probability_scores, SEEDS, TIME]
-        seen = Column("R² on validation", lambda row: self.shown(self.validation(row)))
-        errors = [column._replace(title=self.metrics[name].title) for name, column in self.scores.items()][1:]
-        return [*errors, *([seen] if self.on == "test" else [])]
+    def columns(self) -> list[Column]:
+        """The columns of every table of the rows, after the name; the first has the scores that they are judged by."""
+        (name, main), *further = self.metrics.items()
+        unit = "%" if main.share else main.title
 
-    @property
-    def further_title(self) -> str:
-        what = f"{len(self.rows) - 1} candidates" if self.automatic else f"{len(self.rows)} methods"
-        return f"All {what}" + (f"; {len(self.left_out)} more without a result" if self.left_out else "")
+        def judged(row: Row) -> str:
+            return signed(mean_and_std({"mean": self.score(row), "std": self.spread(row)}, main.text))
 
-    @property
-    def screen_columns(self) -> list[Column]:
-        """The columns in a terminal, after the name."""
-        main, *further = self.scores.values()
-        if self.metric == "r2":
-            return [main, *further, WEIGHT, TIME]
-        if self.automatic:
-            test = Column("test %", lambda row: self.shown(row.test.main.mean if row.test else None))
-            validation = Column("validation %", lambda row: self.shown(self.validation(row)))
-            return [validation, test, *self.probability_scores, WEIGHT, SEEDS, TIME]
-        return [self.with_spread(main.title), *further, SEEDS, TIME]
+        columns = [Column(f"{self.on} {unit}", judged), *([WEIGHT] if self.automatic else [])]
+        if self.on == "test":
+            columns.append(Column(f"validation {unit}", lambda row: self.shown(self.validation(row), name)))
+        for other, metric in further:  # of classes those of probabilities, which tell methods apart that decide alike
+            if metric.of_outputs or metric.kind == "numbers":
+                columns.append(Column(metric.heading, partial(self.text, metric=other)))
+        return [*columns, SEEDS, TIME]
 
-    def with_spread(self, title: str) -> Column:
-        """Return a column of the main scores with their standard deviation."""
-        return Column(title, lambda row: mean_and_std({"mean": self.score(row), "std": self.spread(row)}))
-
-    @property
-    def scores(self) -> dict[str, Column]:
-        """A column for each metric."""
-        return {name: Column(metric.heading, partial(self.text, metric=name)) for name, metric in self.metrics.items()}
-
-    @property
-    def probability_scores(self) -> list[Column]:
-        """The columns of metrics of probabilities, which tell methods apart that decide alike."""
-        return [column for name, column in self.scores.items() if self.metrics[name].of_outputs]
-
-    def text(self, row: Row, metric: str | None = None) -> str:
-        """Return a score of a row as tables show it, by default the main one."""
+    def text(self, row: Row, metric: str) -> str:
         return self.shown(self.score(row, metric), metric)
 
-    def shown(self, score: float | None, metric: str | None = None) -> str:
+    def shown(self, score: float | None, metric: str) -> str:
         """Return a score as tables show it; "-" if there is none."""
-        return "-" if score is None else signed(self.metrics[metric or self.metric].text(score))
-
-    @property
-    def main_rows(self) -> Sequence[Row]:
-        """The rows of the first screen: the answer, its members and simple methods, then the best of the rest."""
-        if self.metric == "r2":
-            return self.rows
-        wanted = sorted(self.rows, key=lambda row: not (row.ours or row.weight or row.name in SIMPLE[self.metric]))
-        return [row for row in self.rows if row in wanted[:MAIN_ROWS]]
+        return "-" if score is None else signed(self.metrics[metric].text(score))
 
     @property
     def explanation(self) -> str:
-        """How candidates are ordered and what the answer is made of, or what R² is."""
+        """What R² is, how candidates are ordered, and what the answer is made of."""
+        sentences = []
         if self.metric == "r2":
-            text = "R² is 1 for perfect predictions and 0 for the mean of all values."
-            text += " Validation chose the weights; test values were read once, at the end." if self.automatic else ""
-            beyond = any((self.score(row) or 0.0) < LEAST_R2 for row in self.rows)
-            return text + (f" A mark at the left edge has an R² below {signed(f'{LEAST_R2:.1f}')}." if beyond else "")
-        members = [row for row in self.rows if row.weight]
-        if not members or not self.automatic:
-            return ""
-        made = f"that of {members[0].title}" if len(members) == 1 else "their weighted mean"
-        return f"Ordered by validation, which chose the weights. The answer is {made}."
+            sentences.append("R² is 1 for perfect predictions and 0 for the mean of all values.")
+        if any((self.score(row) or 0.0) < LEAST_R2 for row in self.rows):
+            sentences.append(f"A mark at the left edge has an R² below {signed(f'{LEAST_R2:.1f}')}.")
+        if self.automatic and (members := [row for row in self.rows if row.weight]):
+            made = f"that of {members[0].title}" if len(members) == 1 else "their weighted mean"
+            sentences.append(f"Ordered by validation, which chose the weights. The answer is {made}.")
+        return " ".join(sentences)
 
     def comparison(self) -> str | None:
         """Say whether the run is better than the best simple method, or that it cannot be told."""
@@ -295,60 +208,50 @@ class Board:
     def plots(self) -> "tuple[Markup, list[Markup], Markup]":
         """Return the head of the column of plots, its cells row by row, and its legend.
 
-        Accuracies have an interval and a mark for each seed, numbers have neither.
+        Accuracies have an interval; numbers have none.
         """
         from hiergcn.reports.axes import span
         from hiergcn.reports.palette import INK, MUTED, method_colour
         from hiergcn.reports.panels import Cell, Entry, legend_html
 
         classes = self.metric == "accuracy"
-        title, unit, sign = ("accuracy, %", 100.0, " %") if classes else ("R²", 1.0, "")
+        sign, most = (" %", 100.5) if classes else ("", 1.02)
+        title = self.metrics[self.metric].title
+        scores, spreads = [self.score(row) or 0.0 for row in self.rows], [self.spread(row) for row in self.rows]
+        intervals, over = [(score, score) for score in scores], f"95 % interval for {self.nodes:,} nodes"
+        if classes and all(spread is None for spread in spreads):
+            intervals = [accuracy_interval(score, self.nodes) for score in scores]
+        elif classes:
+            intervals = [(s - (std or 0.0), s + (std or 0.0)) for s, std in zip(scores, spreads, strict=True)]
+            over = "± standard deviation over seeds"
 
         def plotted(value: float) -> float:
-            return unit * value if classes else max(value, LEAST_R2)
+            return 100 * value if classes else max(value, LEAST_R2)
 
-        scores = [self.score(row) or 0.0 for row in self.rows]
-        seeds = [getattr(row, self.on).main.values for row in self.rows]
-        spreads = [self.spread(row) for row in self.rows]
-        has_spread = any(spread is not None for spread in spreads)
-        if has_spread or not classes:
-            intervals = [
-                (score - (std or 0.0), score + (std or 0.0)) for score, std in zip(scores, spreads, strict=True)
-            ]
-        else:
-            intervals = [accuracy_interval(score, self.nodes) for score in scores]
-        values = [0.0, 1.0, *scores]
-        if classes:
-            further = [value for value in (*map(self.validation, self.rows), self.claim) if value is not None]
-            values = [*chain(*seeds, *intervals), *further]
-        axis, cells = span(map(plotted, values), room=0.03, most=100.5 if classes else 1.02, round_ends=classes), []
-        for row, score, each, ends in zip(self.rows, scores, seeds, intervals, strict=True):
+        seen = [self.validation(row) for row in self.rows] if self.on == "test" else [None] * len(self.rows)
+        values = [0.0, 1.0, *(end for ends in intervals for end in ends), self.claim or 0.0, *(v or 0.0 for v in seen)]
+        axis, cells = span(map(plotted, values), room=0.03, most=most, round_ends=classes), []
+        for row, score, ends, validation in zip(self.rows, scores, intervals, seen, strict=True):
             colour, cell = INK if not row.name else method_colour(row.name), Cell(axis)
-            tip = f"{row.title}: {self.on if classes else title} {self.shown(score)}{sign}"
+            tip = f"{row.title}: {self.on} {title} {self.shown(score, self.metric)}{sign}"
             if classes:
                 low, high = map(plotted, ends)
                 tip += f", {low:.1f} to {high:.1f}"
                 cell.across(low, high, 0, colour, 2.4 if row.ours else 1.6)
-                for value in each if 1 < len(set(each)) <= MAX_DOTS else ():
-                    cell.dot(plotted(value), colour, "ring", 2.5, f"a seed: {100 * value:.1f} %")
             else:
                 cell.upright(0.0, INK)
-            seen = self.validation(row)
-            if seen is not None and self.on == "test":
-                cell.dot(plotted(seen), MUTED, "diamond", 3.5, f"{row.title}: validation {self.shown(seen)}{sign}")
+            if validation is not None:
+                text = f"{row.title}: validation {self.shown(validation, self.metric)}{sign}"
+                cell.dot(plotted(validation), MUTED, "diamond", 3.5, text)
             if self.claim is not None and row.ours:
                 cell.dot(plotted(self.claim), INK, "star", 6, f"the paper: {100 * self.claim:.1f} %")
             cell.dot(plotted(score), colour, "dot", 6 if row.ours else 5, tip)
             cells.append(cell.html())
-        over = "± standard deviation over seeds" if has_spread else f"95 % interval for {self.nodes:,} nodes"
-        legend = {
-            Entry(f"{self.on} {title}", INK, "dot"): True,
-            Entry(over, INK, "line"): classes,
-            Entry("each seed", INK, "ring"): classes and any(len(set(each)) > 1 for each in seeds),
-            Entry("validation", MUTED, "diamond"): self.on == "test",
-            Entry("reported in the paper", INK, "star"): self.claim is not None,
-        }
-        return Cell.head(axis), cells, legend_html([entry for entry, drawn in legend.items() if drawn])
+        legend = [Entry(f"{self.on} {title}", INK)]
+        legend += [Entry(over, INK, "line")] if classes else []
+        legend += [Entry("validation", MUTED, "diamond")] if self.on == "test" else []
+        legend += [Entry("reported in the paper", INK, "star")] if self.claim is not None else []
+        return Cell.head(axis), cells, legend_html(legend)
 
 
 def evaluated_parts(metrics: Mapping[str, Any]) -> tuple[str, ...]:

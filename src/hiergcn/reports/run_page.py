@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,14 @@ from hiergcn.reports import axes, figures
 from hiergcn.reports.classes import class_section
 from hiergcn.reports.explorer import Tree, explorer_data, layout, principal_components
 from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
-from hiergcn.reports.leaderboard import Board, ShownRun, board_of
+from hiergcn.reports.leaderboard import Board, board_of
 from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours, value_ends
 from hiergcn.reports.panels import Cell
 from hiergcn.reports.template import in_script, mean_and_std, rendered, script, settings_rows
 from hiergcn.settings.settings import recipe_files
+
+if TYPE_CHECKING:
+    from hiergcn.run.run import Run
 
 SHOWN_SIZES = 8
 """Sizes of prediction sets that have a row of their own."""
@@ -29,7 +32,7 @@ SHOWN_ROWS = 10
 """Doubtful labels, suggestions and errors on the page; the files have more."""
 
 
-def render(run: ShownRun) -> str:
+def render(run: "Run") -> str:
     """Return the page: what every run has, and the sections of classes or of numbers."""
     metrics, board = run.scores, board_of(run.scores)
     numbers, split = board.metric == "r2", metrics["split"]
@@ -79,7 +82,7 @@ def render(run: ShownRun) -> str:
     )
 
 
-def _curves(run: ShownRun, numbers: bool) -> Markup | None:
+def _curves(run: "Run", numbers: bool) -> Markup | None:
     """Return the figure of training; None if all is learned in one step."""
     metrics, selected = run.scores, run.scores["selected_seed"]
     history = run.history[run.history["seed"] == selected] if numbers else run.history
@@ -92,9 +95,7 @@ def _curves(run: ShownRun, numbers: bool) -> Markup | None:
     return figures.curves_figure(history, selected, best_epoch, terms, numbers=numbers).html(text)
 
 
-def _class_values(
-    run: ShownRun, board: Board, predicted: npt.NDArray[np.int64], colours: Sequence[str]
-) -> dict[str, Any]:
+def _class_values(run: "Run", board: Board, predicted: npt.NDArray[np.int64], colours: Sequence[str]) -> dict[str, Any]:
     """Return the values of the templates that are about classes."""
     metrics, names = run.scores, run.config["class_names"]
     classes, sets, calibration = class_section(run, colours), metrics["prediction_sets"], metrics["calibration"]
@@ -107,7 +108,7 @@ def _class_values(
     tests = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
     columns = metrics["seeds"], tests, metrics["val_accuracy"]["per_seed"], metrics["best_epoch"]
     return {
-        "headline": headline(metrics, board, classes),
+        "headline": headline(metrics, board),
         "steps": next_steps(run, board, classes),
         "classes": classes,
         "class_names": names,
@@ -134,7 +135,7 @@ def _class_values(
     }
 
 
-def _number_values(run: ShownRun, board: Board) -> dict[str, Any]:
+def _number_values(run: "Run", board: Board) -> dict[str, Any]:
     """Return the values of the templates that are about numbers."""
     metrics, rmse = run.scores, board.score(board.ours, "rmse")
     judged = run.table[run.table["split"] == board.on]
