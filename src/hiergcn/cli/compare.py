@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hiergcn.cli.progress import Progress
     from hiergcn.comparison.compare import CompareEvent, Comparison
     from hiergcn.comparison.tune import Trial
+    from hiergcn.run.source import Source
 
 
 @options.command(
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 )
 def compare(
     context: typer.Context,
-    files: dict[str, Any],
+    source: "Source",
     models: str | None = None,
     seeds: int = 6,
     splits: str = "public",
@@ -57,10 +58,9 @@ def compare(
 ) -> None:
     """Compare methods over the same splits and seeds."""
     from hiergcn.run.out_folder import check_free
-    from hiergcn.run.source import Source
     from hiergcn.settings.settings import method_for, parse_methods
 
-    source, changes = Source(**files), options.parse_changes(set_)
+    changes = options.parse_changes(set_)
     methods = parse_methods(models or f"gcn,{method_for(None, source.dataset)}", source.dataset, changes)
     if out is not None:
         check_free(out)  # before any work is done
@@ -205,7 +205,7 @@ def _points(difference: float | None) -> str:
 )
 def tune(
     context: typer.Context,
-    files: dict[str, Any],
+    source: "Source",
     model: str | None = None,
     trials: int = 50,
     seeds: int = 2,
@@ -217,10 +217,9 @@ def tune(
 ) -> None:
     """Search for good settings by validation accuracy. No test label is read."""
     from hiergcn.choose.portfolio import checked_method
-    from hiergcn.run.source import Source
     from hiergcn.settings.settings import method_for
 
-    source, changes = Source(**files), options.parse_changes(set_)
+    changes = options.parse_changes(set_)
     method = checked_method(model or method_for(None, source.dataset), None, source.dataset, changes)
     read = options.read_labelled(source)
 
@@ -271,8 +270,8 @@ def tune(
     screen.print(
         "The best of many trials is optimistic on validation; only a test shows how good it is. To fit with it:"
     )
-    words, given = ["hiergcn", "fit"], files | {"model": method}
-    given["set"] = [f"{name}={value}" for name, value in (changes | best.settings).items()]
+    given = {name: value for name, value in vars(source).items() if value} | {"model": method}
+    given["set"], words = [f"{name}={value}" for name, value in (changes | best.settings).items()], ["hiergcn", "fit"]
     for name, values in given.items():
         option = [] if name in ("data", "nodes") else [f"--{name.replace('_', '-')}"]
         for value in values if isinstance(values, list) else [values]:

@@ -6,7 +6,7 @@ hierarchy of a graph without a model.
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hiergcn.cli import options
 from hiergcn.cli.terminal import console, duration, graph_sizes, print_table, printable, split_sizes, warn_of_few_tests
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from hiergcn.graph import Graph, Split
     from hiergcn.graph.tables.csv_files import CsvGraph
+    from hiergcn.run.source import Source
 
 SHOWN_ROWS = 30  # of columns and findings
 SHOWN_CLASSES = 20
@@ -24,11 +25,8 @@ SHOWN_LETTERS = 60
 
 
 @options.command("labels", estimate=options.option(None, "Train a few epochs to estimate how long a fit takes."))
-def check(files: dict[str, Any], estimate: bool = True) -> None:
+def check(source: "Source", estimate: bool = True) -> None:
     """Check your files before training: exit code 0 if a fit would work, 2 if not."""
-    from hiergcn.run.source import Source
-
-    source = Source(**files)
     if source.is_dataset:
         name = source.data
         raise InputError(f"{name} is a dataset, which needs no check; name files, or write ./{name} for a file.")
@@ -129,7 +127,7 @@ def _print_profile(screen: "Console", graph: "Graph", split: "Split") -> None:
     ),
 )
 def coarsen(
-    files: dict[str, Any],
+    source: "Source",
     levels: int = 4,
     strategy: str | None = None,
     engine: str = "memory",
@@ -137,9 +135,6 @@ def coarsen(
     out: Path | None = None,
 ) -> None:
     """Coarsen a graph into a hierarchy of hyper-nodes."""
-    from hiergcn.run.source import Source
-
-    source = Source(**files)
     if engine not in ("memory", "duckdb"):
         raise InputError(f"There is no engine {engine!r} to coarsen with; give memory or duckdb.")
     if engine == "memory" and memory is not None:

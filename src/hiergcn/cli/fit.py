@@ -3,7 +3,7 @@
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,6 +15,7 @@ from hiergcn.settings.settings import AUTO, value_text
 if TYPE_CHECKING:
     from hiergcn.graph import Graph
     from hiergcn.run.run import Run
+    from hiergcn.run.source import Source
     from hiergcn.train.events import SettingsChosen, SplitChosen
 
 SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come first
@@ -55,7 +56,7 @@ SHOWN_SETTINGS = 4  # in a line; those that differ most from graph to graph come
 )
 def fit(
     context: typer.Context,
-    files: dict[str, Any],
+    source: "Source",
     model: str | None = None,
     preset: str | None = None,
     seeds: int = 5,
@@ -78,10 +79,8 @@ def fit(
     """Train a model on a graph and predict the class, or a number, of every node."""
     from hiergcn.choose.portfolio import checked_method
     from hiergcn.run.out_folder import check_room, checkpoint_folder, run_size
-    from hiergcn.run.source import Source
 
     changes = options.parse_changes(set_, levels)
-    source = Source(**files)
     method = checked_method(model, preset, source.dataset, changes)  # refuses unknown names before anything is read
     resume = options.check_resume(out, resume)
     if coverage is not None:

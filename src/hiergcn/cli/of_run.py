@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hiergcn.explanation.node import Explanation
+    from hiergcn.run.source import Source
 
 SHOWN_LETTERS = 40
 SHOWN = 8  # members of a hyper-node; the JSON file has more
@@ -156,22 +157,21 @@ def _counts(classes: dict[str, int]) -> str:
     out=options.OUT_TABLE,
 )
 def suggest(
-    files: dict[str, Any], budget: int = 20, seed: int = 0, out: Path | None = None, spreadsheet_safe: bool = False
+    source: "Source", budget: int = 20, seed: int = 0, out: Path | None = None, spreadsheet_safe: bool = False
 ) -> None:
     """Suggest which nodes to label next; fill in the labels and give the file to `fit --labels`."""
     from hiergcn.files import write_csv
-    from hiergcn.run.source import Source
 
     confidence = None
-    if Path(files["data"]).is_dir() or files["data"].endswith("/"):
+    if Path(source.data).is_dir():
         from hiergcn.run.predict import training_graph
 
-        run, graph = options.read_run(Path(files["data"]))
+        run, graph = options.read_run(Path(source.data))
         graph = training_graph(run, graph)
         if "confidence" in run.table:  # numbers have none
             confidence = run.table["confidence"].to_numpy()
     else:
-        graph = options.read_data(Source(**files)).graph  # a wrong column is found before torch is imported
+        graph = options.read_data(source).graph  # a wrong column is found before torch is imported
         for note in graph.notes:
             console(stderr=True).print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
 

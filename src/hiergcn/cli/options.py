@@ -158,7 +158,7 @@ Command = Callable[..., None]
 def command(*left_out: str, **own: Any) -> Callable[[Command], Command]:
     """Describe the parameters of a command: its own here by name, those that commands share are known.
 
-    A parameter `files` stands for all options that select a graph, but those left out. It gets what was given of them.
+    A parameter `source` stands for all options that select a graph, but those left out.
     """
     known = _FILES | SHARED | own
     selecting = [name for name in _FILES if name not in left_out]
@@ -166,7 +166,7 @@ def command(*left_out: str, **own: Any) -> Callable[[Command], Command]:
     def decorate(function: Command) -> Command:
         wanted, kinds = signature(function).parameters, list[tuple[str, Any, Any]]()
         for name, parameter in wanted.items():
-            if name == "files":
+            if name == "source":
                 kinds.append(("data", str, Parameter.empty))
                 kinds += [(each, (list[str] if each in _REPEATED else str) | None, None) for each in selecting[1:]]
             else:
@@ -179,9 +179,11 @@ def command(*left_out: str, **own: Any) -> Callable[[Command], Command]:
         def run(**given: Any) -> None:
             for name in _CHECKS.keys() & given.keys():
                 _CHECKS[name](given[name])
-            if "files" in wanted:
+            if "source" in wanted:
+                from hiergcn.run.source import Source
+
                 chosen = {name: given.pop(name) for name in selecting}
-                given["files"] = {name: value for name, value in chosen.items() if value is not None}
+                given["source"] = Source(**{name: value for name, value in chosen.items() if value is not None})
             function(**given)
 
         run.__name__, run.__doc__ = function.__name__, function.__doc__
