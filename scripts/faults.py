@@ -296,13 +296,13 @@ class Campaign:
             found = next((reply for _, reply in worker.wait(patience)), None)
             if found is None or found.kind != "result":
                 part.add(f"case {case}", "no answer", "hung" if found is None else found.content)
-                worker.close()
+                worker.__exit__()
                 worker = None
                 continue
             outcome = "accepted" if found.content.accepted else "refused in a sentence"
             part.add(f"case {case}, {found.content.about}", outcome, found.content.problem)
         if worker is not None:
-            worker.close()
+            worker.__exit__()
         return part
 
 

@@ -27,7 +27,7 @@ def test_self_loops_are_dropped_with_a_note_and_isolated_nodes_stay() -> None:
         (([0, 1], [1, 0], [1.0]), "shape"),
         (([0, 1], [1, 0], [1.0, -2]), "Edge 1 has weight -2"),
         (([0, 1], [1, 0], [np.nan, 1]), "Edge 0 has weight nan"),
-        (([], []), "no nodes"),
+        (([], []), "give a square one"),
     ],
 )
 def test_bad_edges(arguments: tuple[Any, ...], sentence: str) -> None:

@@ -73,7 +73,7 @@ def test_classes_are_learned_as_they_are() -> None:
     [
         ({"labels": LABELS, "targets": VALUES}, "has both labels and targets"),
         ({"targets": VALUES[:2]}, r"The targets have shape \(2,\)"),
-        ({"targets": list("abcdef")}, "give numbers, and NaN if unknown"),
+        ({"targets": list("abcdef")}, "give a number per node, NaN if"),
         ({"targets": np.where(VALUES == 5.0, np.inf, VALUES)}, "target of node 1 is infinite"),
     ],
 )

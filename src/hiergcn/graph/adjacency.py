@@ -45,13 +45,8 @@ def checked_adjacency(adjacency: Any) -> sp.csr_array:
     if not sp.issparse(adjacency):
         raise InputError(f"The adjacency is a {type(adjacency).__name__}, not sparse; wrap it in a csr_array of scipy.")
     matrix: Any = adjacency
-    if matrix.ndim != 2:
-        raise InputError(f"The adjacency has {matrix.ndim} axis; it must be square, with a row and a column per node.")
-    rows, columns = matrix.shape
-    if rows != columns:
-        raise InputError(f"The adjacency has {rows:,} rows and {columns:,} columns; it must be square, a row per node.")
-    if rows == 0:
-        raise InputError("The graph has no nodes; give an adjacency with at least one row.")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
+        raise InputError(f"The adjacency has shape {matrix.shape}; give a square one, with a row per node.")
     if matrix.dtype.kind not in "buif":
         raise InputError(f"Edge weights are of type {matrix.dtype}; give real numbers.")
     matrix = sp.csr_array(matrix).astype(np.float64, copy=False)

@@ -443,10 +443,11 @@ def checked_features(features: Any, n: int) -> Features:
     """Return features with a row per node: dense stays dense, sparse becomes CSR; numbers are float32 or float64."""
     sparse = sp.issparse(features)
     table: Any = features if sparse else np.asarray(features)
-    if table.ndim != 2:
-        raise InputError(f"The features have {table.ndim} axes; give a row per node and a column per feature.")
-    if table.shape[0] != n:
-        raise InputError(f"The features have {table.shape[0]:,} rows, but the graph has {n:,} nodes; give one each.")
+    if table.ndim != 2 or table.shape[0] != n:
+        raise InputError(
+            f"The features have shape {table.shape}, but the graph has {n:,} nodes; give a row per node and a column "
+            f"per feature."
+        )
     if table.dtype not in (np.float32, np.float64):
         if table.dtype.kind not in "buif":
             raise InputError(f"The features are of type {table.dtype}; turn them into numbers first.")

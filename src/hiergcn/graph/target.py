@@ -199,10 +199,9 @@ def make_target(
     """
     if labels is not None:
         codes = np.asarray(labels)
-        if codes.shape != (n,):
-            raise InputError(f"The labels have shape {codes.shape}, but the graph has {n:,} nodes; give one per node.")
-        if not np.issubdtype(codes.dtype, np.integer):
-            raise InputError(f"Labels are of type {codes.dtype}; give whole numbers from 0, and -1 if unknown.")
+        if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):
+            given = f"The labels have shape {codes.shape} and type {codes.dtype}, but the graph has {n:,} nodes"
+            raise InputError(f"{given}; give a whole number per node, -1 if it is unknown.")
         if n and codes.min() < -1:
             node = int(codes.argmin())
             raise InputError(f"Node {node} has label {codes[node]}; labels count from 0, and -1 means unknown.")
@@ -211,10 +210,9 @@ def make_target(
         labels = read_only(codes.astype(np.int64, copy=False))
     if targets is not None:
         values = np.asarray(targets)
-        if values.shape != (n,):
-            raise InputError(f"The targets have shape {values.shape}, but the graph has {n:,} nodes; give one each.")
-        if values.dtype.kind not in "buif":
-            raise InputError(f"Targets are of type {values.dtype}; give numbers, and NaN if unknown.")
+        if values.shape != (n,) or values.dtype.kind not in "buif":
+            given = f"The targets have shape {values.shape} and type {values.dtype}, but the graph has {n:,} nodes"
+            raise InputError(f"{given}; give a number per node, NaN if it is unknown.")
         values = values.astype(np.float64, copy=False)
         if np.isinf(values).any():
             node = int(np.isinf(values).argmax())

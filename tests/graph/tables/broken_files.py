@@ -85,7 +85,7 @@ def _not_text() -> Iterator[Broken]:
     yield from _either("utf-16 without mark", text.encode("utf-16-le"), "line 1", "NUL")
     yield from _either("utf-32 cut short", text.encode("utf-32")[:-2], "damaged UTF-32 text", "in UTF-8")
     yield from _either(
-        "json in several lines", b'{"source": ["a"],\n "target": ["b"]}', "line 1 is not JSON", "per line"
+        "json in several lines", b'{"source": ["a"],\n "target": ["b"]}', "line 1 is not a JSON object", "per line"
     )
     yield from _either("json of lists", b'{"id": "a", "x": 1}\n[1, 2]\n', "line 2 is not a JSON object", "per line")
     yield from _either("json list", b'\n [["a", "b"]]', "JSON")

@@ -222,7 +222,7 @@ def test_files(tmp_path: Path) -> None:
     words = graph.n_features - 1
     assert graph.features[[80]].nnz == 0
     assert any("free text and became TF-IDF weights of" in note for note in graph.notes)
-    becomes = {role.column: role.becomes for role in column_roles(read)}
+    becomes = {column: becomes for _, column, becomes in column_roles(read)}
     assert becomes["abstract"] == f"{words} features (free text: TF-IDF weights of its words)"
     assert becomes["doi"] == "nothing: its entries look like ids"
     assert any("look like ids" in finding.what and "'doi'" in finding.what for finding in findings(read))

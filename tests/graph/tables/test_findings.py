@@ -84,8 +84,8 @@ def test_direction(tmp_path: Path) -> None:
 
 
 def test_what_each_column_becomes(tmp_path: Path) -> None:
-    roles = {role.column: role.becomes for role in column_roles(read(tmp_path, EDGES.replace("d,zoe\n", ""), NODES))}
-    assert roles == {
+    found = read(tmp_path, EDGES.replace("d,zoe\n", ""), NODES)
+    assert {column: becomes for _, column, becomes in column_roles(found)} == {
         "source": "one end of an edge",
         "target": "the other end",
         "id": "id",

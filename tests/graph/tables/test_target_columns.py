@@ -38,7 +38,7 @@ def test_every_door_reads_the_same_target(files: Path) -> None:
     assert [column.name for column in graph.columns] == ["size", "label"]
     assert graph.split is not None
     assert [len(graph.split.train), len(graph.split.validation), len(graph.split.test)] == [30, 10, 10]
-    assert {role.column: role.becomes for role in column_roles(read)}["price"].startswith("target: a number")
+    assert {column: becomes for _, column, becomes in column_roles(read)}["price"].startswith("target: a number")
     assert ("nodes without a value", 10) in [(one.what, one.number) for one in findings(read)]
     framed = Graph.from_pandas(pd.read_csv("edges.csv"), pd.read_csv("nodes.csv"), target="price", split="part")
     networked = Graph.from_networkx(graph.to_networkx())

@@ -162,22 +162,16 @@ def _features(nodes: list[dict[Any, Any]], wanted: str | Sequence[str] | None, a
                 f"Sparse features must be {{column: value}} with columns from 0 ({error!s:.100})."
             ) from None
         return FeatureTable(sparse)
-    try:
-        vectors = [np.atleast_1d(np.asarray(row)) for row in rows]
-        widths = [vector.size for vector in vectors]
-        matrix = np.stack(vectors) if len(set(widths)) == 1 else np.empty(0)
-    except ValueError as error:
-        raise InputError(f"Attribute {name!r} must hold a list of numbers for every node ({error!s:.100}).") from None
-    other = next((number for number, width in enumerate(widths) if width != widths[0]), 0)
-    if other:
-        counts = f"Node {other} has {widths[other]} features in {name!r}, but node 0 has {widths[0]}"
-        raise InputError(f"{counts}; give all as many.")
-    if matrix.dtype.kind not in "buif":
-        raise InputError(
-            f"Attribute {name!r} holds {matrix.dtype.name}, not numbers; to use attributes that hold one value each, "
-            f"name them in a list, features=[{name!r}]."
-        )
-    return FeatureTable(matrix)
+    vectors: list[NDArray[Any]] = []
+    for number, row in enumerate(rows):
+        with suppress(ValueError):  # of lists of unequal length
+            vectors.append(np.atleast_1d(np.asarray(row)))
+        if len(vectors) <= number or vectors[-1].dtype.kind not in "buif" or vectors[-1].shape != vectors[0].shape:
+            raise InputError(
+                f"Node {number}: attribute {name!r} is {row!r:.80}, but must be a list of numbers, as many for every "
+                f"node; to use attributes that hold one value each, name them in a list, features=[{name!r}]."
+            )
+    return FeatureTable(np.stack(vectors))
 
 
 def _edges(g: Any, weight: str) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64] | None]:

@@ -139,10 +139,6 @@ class EdgeColumns:
     usual: bool
     """Whether the ends have usual names."""
 
-    @property
-    def used(self) -> list[str]:
-        return [*self.ends, *([] if self.weight is None else [self.weight])]
-
     @classmethod
     def choose(cls, origin: Origin, columns: Sequence[str], options: CsvOptions) -> "EdgeColumns":
         """Return the roles, by the names given, by usual names, or by the first two places."""

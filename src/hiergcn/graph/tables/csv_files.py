@@ -175,7 +175,7 @@ def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOption
         if typed_table(path) is None:
             checked_text(Path(path))
         file = _opened(path, options)
-        names.append(file.names if isinstance(file, TableFile) else [*file.first_row, *(file.commented_names or ())])
+        names.append(file.names if isinstance(file, TableFile) else [*file.first, *(file.commented_names or ())])
     ends = usual_ends(names[0])
     if nodes is not None and ends is not None and usual_ends(names[1]) is None:
         raise InputError(
@@ -219,25 +219,26 @@ def _read_edges(file: TextFile | TableFile, options: CsvOptions, nodes: NodeTabl
         file = _with_header(file, given, usual=usual, data=is_listed)
     names = file.names
     roles = EdgeColumns.choose(file, names, options)
-    table, file = file.read(roles.used, roles.ends)
+    used = [*roles.ends, *([] if roles.weight is None else [roles.weight])]
+    table, file = file.read(used, roles.ends)
     notes = _file_notes(file, not roles.usual and not options.get("ends"))
     links = edges_of(table, names, file, roles)
     return replace(links, notes=tuple(notes), ids=file.nodes if isinstance(file, TableFile) else None)
 
 
-def _with_header(layout: TextFile, given: Sequence[str], *, usual: bool, data: bool = False) -> TextFile:
-    """Return the layout with whether its first line holds the names of the columns.
+def _with_header(file: TextFile, given: Sequence[str], *, usual: bool, data: bool = False) -> TextFile:
+    """Return the file with whether its first line holds the names of the columns.
 
     It does not if it holds numbers or is `data` for sure, or if the comment above it has names that are `usual`. It
     does in any case if it holds a name that the caller gives. In a line of numbers such a name is a place, 1, 2, ..,
     unless the line counts 0, 1, 2, .., as in tables whose columns nobody has named.
     """
-    first = layout.first_row
+    first = file.first
     named = usual and usual_ends(first) is None and not any(name.lower() in ID for name in first)
-    is_data = layout.looks_like_data or data or named
-    counted = first == [str(k) for k in range(len(first))]
-    places = [str(k + 1) for k in range(len(first))] if layout.looks_like_data and not counted else []
-    return replace(layout, header=not is_data or any(name in first and name not in places for name in given))
+    is_data = file.looks_like_data or data or named
+    counted = list(first) == [str(k) for k in range(len(first))]
+    places = [str(k + 1) for k in range(len(first))] if file.looks_like_data and not counted else []
+    return replace(file, header=not is_data or any(name in first and name not in places for name in given))
 
 
 def _file_notes(file: TextFile | TableFile, is_doubtful: bool) -> list[str]:

@@ -121,11 +121,7 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
     bare: dict[str, pd.Series[Any]] = {}
     for name in table.columns:
         column = table[name]
-        if isinstance(column.dtype, pd.StringDtype):
-            stripped = column.str.strip()
-            absent = stripped.isin(MISSING)
-            bare[name] = stripped.astype(object).mask(absent, None) if absent.any() else stripped
-        elif not pd.api.types.is_numeric_dtype(column) and column.dtype.kind not in "mM":
+        if not pd.api.types.is_numeric_dtype(column) and column.dtype.kind not in "mM":
             code, distinct = factorized(column)
             before = list(distinct)
             values = [cell.strip() if isinstance(cell, str) else cell for cell in before]

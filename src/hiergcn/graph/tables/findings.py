@@ -26,14 +26,6 @@ class Finding(NamedTuple):
     number: int
 
 
-class ColumnRole(NamedTuple):
-    """A column of a file and its role."""
-
-    file: str
-    column: str
-    becomes: str
-
-
 def understood(read: CsvGraph) -> list[str]:
     """Describe the layout of the files and the kind of graph, a sentence each."""
     lines, unnamed = [], []
@@ -65,12 +57,12 @@ def understood(read: CsvGraph) -> list[str]:
     ]
 
 
-def column_roles(read: CsvGraph) -> list[ColumnRole]:
-    """Return the role of every column of the files."""
+def column_roles(read: CsvGraph) -> list[tuple[str, str, str]]:
+    """Return every column of the files: file, column, and what it becomes."""
     name, edges = read.edges.origin.path.name, read.edges.columns
     roles = [(edges.ends[0], "one end of an edge"), (edges.ends[1], "the other end"), (edges.weight, "weight")]
     roles += [(column, f"nothing; a weight with --weight {shlex.quote(column)}") for column in read.edges.unused]
-    listed = [ColumnRole(name, column, role) for column, role in roles if column is not None]
+    listed = [(name, column, role) for column, role in roles if column is not None]
     if read.nodes is None:
         return listed
     name, nodes = read.nodes.origin.path.name, read.nodes.columns
@@ -80,7 +72,7 @@ def column_roles(read: CsvGraph) -> list[ColumnRole]:
         size = f"{column.width:,} features" if column.width > 1 else "a feature"
         roles.append((column.name, column.becomes.format(size=size, kind=column.kind)))
     roles += [(dropped, "nothing: dropped with --drop") for dropped in nodes.dropped]
-    return listed + [ColumnRole(name, column, role) for column, role in roles if column is not None]
+    return listed + [(name, column, role) for column, role in roles if column is not None]
 
 
 def findings(read: CsvGraph) -> list[Finding]:

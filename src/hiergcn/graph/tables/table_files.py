@@ -142,20 +142,16 @@ def _parquet(path: Path) -> TableFile:
 
 
 def _json_lines(path: Path) -> TableFile:
-    rows = []
+    rows: list[Any] = []
     with naming_failure(path), opened(path)[0] as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise InputError(
-                    f"{path}, line {number} is not JSON ({error!s:.100}); write one object per line (JSON lines)."
-                ) from None
-            if not isinstance(row, dict):
+            rows.append(None)
+            with suppress(ValueError):
+                rows[-1] = json.loads(line)
+            if not isinstance(rows[-1], dict):
                 raise InputError(f"{path}, line {number} is not a JSON object; write one object per line (JSON lines).")
-            rows.append(row)
     frame = pd.DataFrame.from_records(rows)
     return _named(path, "JSON lines", list(frame), lambda names: frame[names])
 

@@ -176,7 +176,7 @@ class TextFile(Origin):
     """What comments begin with; empty if the first line is none."""
     delimiter: str
     first: tuple[str, ...]
-    """The fields of the first line that is neither blank nor a comment."""
+    """The fields of the first line that is neither blank nor a comment, without blanks around them."""
     first_line: int
     """The number of that line."""
     comments_above: int
@@ -210,7 +210,7 @@ class TextFile(Origin):
                 # rows of unequal length: the reader will name the row, if the header alone shows the delimiter
                 cut = (mark for mark in DELIMITERS if len(_fields(lines[0], mark)) > 1)
                 delimiter = even[0] if even else next(cut, ",")
-            first = tuple(_fields(lines[0], delimiter))
+            first = tuple(field.strip() for field in _fields(lines[0], delimiter))
         except (csv.Error, ValueError) as error:
             raise InputError(f"{path} cannot be read as a table: {error!s:.200}.") from error
         if len(first) > MOST_COLUMNS:
@@ -221,11 +221,6 @@ class TextFile(Origin):
         above, comment = len(comments), (comments or [""])[-1]
         compressed = compression and compression[0]
         return cls(file, compressed, encoding, marker, delimiter, first, first_line, above, comment)
-
-    @property
-    def first_row(self) -> list[str]:
-        """The fields of the first line without blanks around them."""
-        return [field.strip() for field in self.first]
 
     @property
     def looks_like_data(self) -> bool:
