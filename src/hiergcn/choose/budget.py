@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from hiergcn.model.method import MemoryPlan
 from hiergcn.settings.registry import method_info
@@ -69,14 +69,6 @@ class Budget:
         return self.seconds() > max(share * self.limit, grace)
 
 
-class Ended(NamedTuple):
-    """A job that has ended."""
-
-    key: Any
-    reply: Reply
-    price: float
-
-
 @dataclass(eq=False)
 class _Running:
     began: float  # by price
@@ -93,7 +85,7 @@ class _Running:
 class Lanes:
     """Lanes that are free from `began` seconds on, by price.
 
-    Jobs send the number of their epochs now and then; their results and failures have it as `epochs`.
+    Jobs send the number of their epochs now and then, and at their end.
     """
 
     def __init__(self, pool: Pool, count: int, began: float = 0.0) -> None:
@@ -119,8 +111,11 @@ class Lanes:
         """Have all lanes free at the same time: when the last of them was; no job must be running."""
         self.free = [max(self.free)] * self.count
 
-    def wait(self) -> Ended:
-        """Wait for the job that ends next by price: no job without a reply may have gone on for less."""
+    def wait(self) -> tuple[Any, Reply, float]:
+        """Wait for the job that ends next by price: no job without a reply may have gone on for less.
+
+        Return its key, its reply and its price.
+        """
         while True:
             jobs = self.running.values()
             done = {key: job for key, job in self.running.items() if job.reply is not None}
@@ -128,10 +123,11 @@ class Lanes:
             if first is not None and all(job.reply or job.time >= done[first].time for job in jobs):
                 break
             for key, reply in self._pool.wait():
-                job = self.running[key]
-                job.reply = None if reply.kind == "message" else reply
-                job.epochs = reply.content if reply.kind == "message" else getattr(reply.content, "epochs", job.epochs)
+                if reply.kind == "message":
+                    self.running[key].epochs = reply.content
+                else:
+                    self.running[key].reply = reply
         job = self.running.pop(first)
         assert job.reply is not None
         self.free.append(job.time)
-        return Ended(first, job.reply, job.time - job.began)
+        return first, job.reply, job.time - job.began

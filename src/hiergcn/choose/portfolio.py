@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import hiergcn.settings.methods  # noqa: F401  (registers the methods whose recipes are read here)
 from hiergcn.settings.registry import config_class, method_named_in, method_title
 from hiergcn.settings.settings import AUTO, Settings, check_for_any, has_recipe, is_automatic, method_for, settings_for
 
@@ -151,74 +152,27 @@ _SHARP = _HARMONIC | {"sharp": True}
 _NEARNESS = {"nearness": True}
 _DEGREES = {"degrees": True, "dropout": 0.0, "learning_rate": 0.03}  # three columns
 _FLAT = {"share": 0.0}
-_STRONG = {  # regularised as on citation networks
-    "drop_node": 0.5,
-    "input_dropout": 0.5,
-    "hidden_dropout": 0.5,
-    "temperature": 0.4,
-    "consistency": 1.3,
-    "warm_up": 100,
-    "hidden": 32,
-    "order": 8,
-    "level_order": 4,
-    "selection": "loss",
-    "epochs": 300,
-    "patience": 300,
-}
-_LIGHT = {  # little dropout and a sharp target, over near neighbours; learns slowly
-    "drop_node": 0.5,
-    "input_dropout": 0.0,
-    "hidden_dropout": 0.2,
-    "temperature": 0.3,
-    "consistency": 0.7,
-    "warm_up": 0,
-    "hidden": 32,
-    "order": 2,
-    "level_order": 1,
-    "share": 0.3,
-    "initial": "shifted_normal",
-    "scaling": "row",
-    "learning_rate": 0.01,
-    "epochs": 2000,
-    "patience": 200,
-}
+
+
+def _of_recipe(names: str, method: str, preset: str | None = None, dataset: str | None = None) -> dict[str, Any]:
+    """Return some settings of a recipe, by their names."""
+    values = settings_for(method, preset, dataset).values()
+    return {name: values[name] for name in names.split()}
+
+
+_RANDOM = (
+    "drop_node input_dropout hidden_dropout temperature consistency warm_up hidden order level_order epochs patience"
+)
+_STARTED = f"{_RANDOM} share initial scaling learning_rate"
+_STRONG = _of_recipe(f"{_RANDOM} selection", "hgcn-plus", dataset="cora")  # regularised as on citation networks
+_LIGHT = _of_recipe(_STARTED, "hgcn-plus", dataset="citeseer")  # little dropout and a sharp target; learns slowly
 _NEAR = _STRONG | {"order": 2, "level_order": 1, "share": 0.3}  # the same over nearer neighbours
-_NORMALISED = {  # batch normalisation and large steps
-    "drop_node": 0.5,
-    "input_dropout": 0.6,
-    "hidden_dropout": 0.8,
-    "temperature": 0.1,
-    "consistency": 0.7,
-    "warm_up": 0,
-    "hidden": 32,
-    "order": 4,
-    "level_order": 2,
-    "share": 0.3,
-    "initial": "shifted_normal",
-    "batch_norm": True,
-    "input_dropout_on": "auto",
-    "scaling": "row",
-    "learning_rate": 0.2,
-    "l2": 0.001,
-    "epochs": 250,
-    "patience": 60,
-}
+_NORMALISED = _of_recipe(f"{_STARTED} batch_norm input_dropout_on l2", "hgcn-plus", dataset="pubmed")  # large steps
 _SHORT = {"epochs": 300, "patience": 100}
 _DEEP = {"layers": 6, "dropout": 0.1, "l2": 1e-5, "epochs": 400, "patience": 100}
-_LONG = {
-    "channels": 1,
-    "hidden": 64,
-    "pooling": "mean",
-    "dropout": 0.0,
-    "output_relu": False,
-    "weight_embedding": 8,
-    "loss": "mean",
-    "learning_rate": 0.01,
-    "l2": 1e-5,
-    "epochs": 600,
-    "patience": 150,
-    "levels": 10,
-}
+_LONG = _of_recipe(
+    "channels hidden pooling output_relu weight_embedding loss learning_rate l2", "hgcn", "long-range"
+) | {"dropout": 0.0, "epochs": 600, "patience": 150, "levels": 10}
 
 _SIMPLE = (
     Candidate("label-propagation"),

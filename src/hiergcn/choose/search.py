@@ -11,9 +11,10 @@ of its labels, is made here and goes to the worker with the job.
 import math
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing import current_process
 from typing import Any, NamedTuple
 
@@ -26,13 +27,12 @@ from hiergcn.choose.portfolio import NO_TIME, Candidate, SearchState, candidate_
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import HierGCNError, InputError
 from hiergcn.evaluate.calibration import ENOUGH, Temperature, combination_weights, fit_temperature
-from hiergcn.graph import Graph, Split
+from hiergcn.graph import Split
 from hiergcn.graph.profile import profile_graph
 from hiergcn.model.inputs import INPUTS, keep_columns, label_columns
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.settings.registry import method_info
 from hiergcn.settings.settings import Settings, effective
-from hiergcn.train.checkpoint import Checkpoint
 from hiergcn.train.events import CandidateDone, CandidateStarted, EpochDone, OnFitEvent, StopTraining
 from hiergcn.train.trainer import SeedResults, Trainer, fold_splits, train_seeds
 from hiergcn.workers.machine import available_memory
@@ -200,10 +200,10 @@ class Automatic:
         count = min(self.workers, _LANES_OF_GPU if self.on_gpu else _MOST_LANES) if worth else 1
         with ExitStack() as stack:
             if count > 1:  # the workers start while the simple methods train
-                given = trainer.graph, str(trainer.device), trainer.given, trainer.checkpoint
-                pool = stack.enter_context(Pool(work_in_worker, *given, self.folds, processes=count))
+                there = partial(Trainer, trainer.graph, str(trainer.device), trainer.given, None, trainer.checkpoint)
+                pool = stack.enter_context(Pool(prepare_work, there, self.folds, processes=count))
                 pool.start_workers()
-            here = Lanes(Pool(work_here, trainer, self.folds, self.emit, self.workers, processes=0), 1)
+            here = Lanes(Pool(prepare_work, lambda: trainer, self.folds, self.emit, self.workers, processes=0), 1)
             self.try_all(simple, here, simple=True)
             lanes = here
             if count > 1:
@@ -327,11 +327,11 @@ class Automatic:
         """Wait for the job that ends next, and add its results."""
         candidate: CandidateState
         (candidate, seed), reply, price = lanes.wait()
-        failed = Done(SeedResults(), f"it failed ({reply.content!s:.200})", 0.0)
-        done: Done = reply.content if reply.kind == "result" else failed
-        candidate.results.add_all(done.results)
+        failed = SeedResults(), f"it failed ({reply.content!s:.200})"
+        results, left_out = reply.content if reply.kind == "result" else failed
+        candidate.results.add_all(results)
         if not candidate.is_done:
-            candidate.left_out = done.left_out
+            candidate.left_out = left_out
         candidate.price = candidate.price or price
         if candidate.results.interrupted:
             raise KeyboardInterrupt
@@ -426,20 +426,22 @@ class Job(NamedTuple):
     """Of the training labels of each fold, by the name of the input."""
 
 
-class Done(NamedTuple):
-    """What a job gives."""
+def prepare_work(
+    make_trainer: Callable[[], Trainer], folds: Sequence[Split], emit: OnFitEvent | None = None, workers: int = 1
+) -> Work:
+    """Return a function that trains a job; it returns the results, and why a seed has none.
 
-    results: SeedResults
-    left_out: str | None
-    """Why a seed has no result."""
-    epochs: float
-    """Epochs trained, the mean of the folds."""
+    A failure must not lose other candidates. The function sends the number of epochs, the mean of the folds.
+    """
+    if current_process().daemon:  # a worker beside others
+        torch.set_num_threads(1)
+    trainer = make_trainer()
 
-
-def work_here(trainer: Trainer, folds: Sequence[Split], emit: OnFitEvent, workers: int = 1) -> Work:
-    """Return a function that trains a job with this trainer; a failure must not lose other candidates."""
-
-    def train(send: Send, job: Job) -> Done:
+    def train(send: Send, job: Job) -> tuple[SeedResults, str | None]:
+        if job.hierarchy is not None:
+            trainer.hierarchies.setdefault((job.settings.coarsen, job.settings.model.levels), job.hierarchy)
+        for fold, columns in zip(folds, job.columns, strict=False):
+            keep_columns(trainer.task(fold), columns)
         results, left_out, send_epochs = SeedResults(), None, now_and_then(send, _PAUSE)
 
         def on_epoch(event: EpochDone) -> None:
@@ -447,30 +449,12 @@ def work_here(trainer: Trainer, folds: Sequence[Split], emit: OnFitEvent, worker
             send_epochs(job.watch.count / len(folds))
 
         try:
-            train_seeds(trainer, folds, job.settings, job.seeds, emit, workers, on_epoch, into=results)
+            train_seeds(trainer, folds, job.settings, job.seeds, emit or (lambda _: None), workers, on_epoch, results)
         except _StoppedError as reason:
             left_out = str(reason)
         except (HierGCNError, MemoryError, RuntimeError) as error:
             left_out = f"it failed ({error!s:.200})"
-        return Done(results, left_out, job.watch.count / len(folds))
+        send(job.watch.count / len(folds))
+        return results, left_out
 
     return train
-
-
-def work_in_worker(
-    graph: Graph, device: str, hierarchy: Hierarchy | None, checkpoint: Checkpoint | None, folds: Sequence[Split]
-) -> Work:
-    """Return the same for a worker process."""
-    torch.set_num_threads(1)
-    trainer = Trainer(graph, device, hierarchy, checkpoint=checkpoint)
-    train = work_here(trainer, folds, lambda _: None)
-
-    def train_with_columns(send: Send, job: Job) -> Done:
-        if job.hierarchy is not None:
-            trainer.hierarchies.setdefault((job.settings.coarsen, job.settings.model.levels), job.hierarchy)
-        for fold, columns in zip(folds, job.columns, strict=False):
-            keep_columns(trainer.task(fold), columns)
-        done: Done = train(send, job)
-        return done
-
-    return train_with_columns
