@@ -201,9 +201,9 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Change arguments of the constructor, all of them or none: `set_params(levels=3, seed=1)`."""
         changed = copy(self)
         changed._given = self._given | {name: value for name, value in params.items() if name not in _DEFAULTS}
-        vars(changed).update((name, value) for name, value in params.items() if name in _DEFAULTS)
+        changed.__dict__.update((name, value) for name, value in params.items() if name in _DEFAULTS)
         changed._requested()
-        vars(self).update(vars(changed))
+        self.__dict__.update(changed.__dict__)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

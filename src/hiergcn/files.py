@@ -89,8 +89,10 @@ def write_csv(
     table = escaped(frame) if spreadsheet else frame
     # the writer does not quote a lone carriage return, but readers take it for the end of a line
     breaks = any(table[name].str.contains("\r", regex=False).any() for name in _text_columns(table))
-    quoting = csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
-    table.to_csv(target, index=False, float_format=None if digits is None else f"%.{digits}f", quoting=quoting)
+    decimals = None if digits is None else f"%.{digits}f"
+    table.to_csv(
+        target, index=False, float_format=decimals, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
+    )
 
 
 def escaped(frame: "pd.DataFrame") -> "pd.DataFrame":

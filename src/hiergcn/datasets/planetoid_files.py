@@ -74,17 +74,16 @@ def read_files(folder: Path, name: str, multiplicity: bool, one_each: bool = Fal
     if rows != (x.shape[0], min(len(known), allx.shape[0]), test.size, test.size) or known.shape[1] != y.shape[1]:
         raise InputError(f"The files ind.{name}.* in {folder} do not belong together; get them all from one source.")
     labels = np.full(n, -1, np.int64)
-    for nodes, one_hot in ((slice(len(known)), known), (test, ty)):
-        labels[nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), -1)
+    labels[: len(known)] = np.where(known.any(axis=1), known.argmax(axis=1), -1)
+    labels[test] = np.where(ty.any(axis=1), ty.argmax(axis=1), -1)
     adjacency = symmetric_adjacency(source, target, np.ones(source.size) if multiplicity else None, n)
     listed = np.concatenate([np.arange(allx.shape[0]), test])  # the node of each row of features, then all others
     others = np.setdiff1d(np.arange(n), listed, assume_unique=True)
-    features = sp.csr_array(sp.vstack([allx, tx], format="csr"))
+    features: Any = sp.csr_array(sp.vstack([allx, tx], format="csr"))
     if one_each:
         features = sp.block_diag([features, sp.eye_array(others.size, dtype=features.dtype)], format="csr")
     else:
-        rest = sp.csr_array((others.size, features.shape[1]), dtype=features.dtype)
-        features = sp.vstack([features, rest], format="csr")
+        features = sp.vstack([features, sp.csr_array((others.size, features.shape[1]), dtype=features.dtype)])
     row_of_node = np.argsort(np.concatenate([listed, others]))
     return PlanetoidFiles(adjacency, sp.csr_array(features)[row_of_node], labels, np.arange(x.shape[0]), test)
 

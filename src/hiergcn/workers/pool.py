@@ -165,12 +165,16 @@ class Pool:
                 yield done.pop(due)
                 due += 1
 
+    def close(self) -> None:
+        """End the workers."""
+        for worker in self._workers:
+            worker.end()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.end()
+        self.close()
 
 
 def now_and_then(send: Send, pause: float) -> Send:

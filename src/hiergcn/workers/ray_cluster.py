@@ -165,7 +165,7 @@ class RayPool(Pool):
             self._check_possible()
         return replies
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         for reference, unit in self._units.items():
             with suppress(self._ray.exceptions.RayError, ValueError):
                 self._ray.cancel(reference, force=True)
