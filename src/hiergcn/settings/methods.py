@@ -219,12 +219,6 @@ class MLPConfig(InputConfig):
     scaling: Scaling = setting("row", SCALING)
 
 
-_FROM_EDGES: dict[str, Any] = {
-    "reason": "the edges say more than the features",
-    "reason_without_features": "labels spread along the edges say most",
-}
-
-
 @dataclass(frozen=True)
 class LabelOnlyConfig(MethodConfig):
     """There are no settings."""
@@ -266,120 +260,56 @@ class GCNIIConfig(InputConfig):
     scaling: Scaling = setting("row", SCALING)
 
 
-register_method(
-    "hgcn",
-    HGCNConfig,
-    "hiergcn.model.hgcn:HGCNMethod",
-    title="H-GCN",
-    about="The paper's network: convolve, coarsen, refine back, classify (Hu et al., 2019).",
-    adapt="hiergcn.choose.adapt:for_hgcn",
-    reason="coarser levels of the graph, which reach far, help here",
-    reason_without_features=None,
-    colour="blue",
-    recomputes=True,
-)
-register_method(
-    "hgcn-plus",
-    HGCNPlusConfig,
-    "hiergcn.model.hgcn_plus:HGCNPlusMethod",
-    title="H-GCN+",
-    about="Random propagation over graph and hierarchy, then a small network; for few labels.",
-    adapt="hiergcn.choose.adapt:for_hgcn_plus",
-    price=EpochPrice(0.0033, 0.85e-9),
-    colour="vermilion",
-)
-register_method(
-    "gcn",
-    GCNConfig,
-    "hiergcn.model.baselines.gcn:GCNMethod",
-    title="GCN",
-    about="Graph convolutions, two by default (Kipf & Welling, 2017).",
-    adapt="hiergcn.choose.adapt:for_gcn",
-    price=EpochPrice(0.0011, 0.35e-9),
-    colour="amber",
-)
-register_method(
-    "gat",
-    GATConfig,
-    "hiergcn.model.baselines.gat:GATMethod",
-    title="GAT",
-    about="Graph attention (Veličković et al., 2018).",
-    package="torch_geometric",
-    colour="green",
-)
-register_method(
-    "appnp",
-    APPNPConfig,
-    "hiergcn.model.baselines.appnp:APPNPMethod",
-    title="APPNP",
-    about="A perceptron, then personalised PageRank of its outputs (Gasteiger et al., 2019).",
-    price=EpochPrice(0.0027, 0.78e-9),
-    colour="sky",
-)
-register_method(
-    "mlp",
-    MLPConfig,
-    "hiergcn.model.baselines.mlp:MLPMethod",
-    title="MLP",
-    about="A perceptron on the features alone, without edges.",
-    adapt="hiergcn.choose.adapt:for_mlp",
-    price=EpochPrice(0.0007, 0.38e-9),
-    reason="the features say more than the edges",
-    reason_without_features=None,
-    colour="brown",
-)
-register_method(
-    "label-propagation",
-    LabelPropagationConfig,
-    "hiergcn.model.baselines.label_propagation:LabelPropagationMethod",
-    title="label propagation",
-    about="Labels spread along the edges, without features (Zhou et al., 2004).",
-    colour="green",
-    **_FROM_EDGES,
-)
-register_method(
-    "harmonic",
-    LabelOnlyConfig,
-    "hiergcn.model.baselines.label_propagation:HarmonicMethod",
-    title="harmonic function",
-    about="Every node is the mean of its neighbours, without features (Zhu et al., 2003).",
-    colour="pink",
-    **_FROM_EDGES,
-)
-register_method(
-    "constant",
-    LabelOnlyConfig,
-    "hiergcn.model.baselines.label_propagation:ConstantMethod",
-    title="constant",
-    about="The mean number, or the shares of the classes: a floor for all others.",
-    reason="neither features nor edges say more than the mean",
-    reason_without_features=None,
-)
-register_method(
-    "graphsage",
-    GraphSAGEConfig,
-    "hiergcn.model.baselines.graphsage:GraphSAGEMethod",
-    title="GraphSAGE",
-    about="A node beside the mean of its neighbours, in each layer (Hamilton et al., 2017).",
-    price=EpochPrice(0.0014, 1.1e-9),
-    reason="a node's own {features} and those of its neighbours say different things",
-    reason_without_features=None,
-    colour="olive",
-)
-register_method(
-    "gcnii",
-    GCNIIConfig,
-    "hiergcn.model.baselines.gcnii:GCNIIMethod",
-    title="GCNII",
-    about="A deep GCN that keeps its first layer in sight (Chen et al., 2020).",
-    colour="violet",
-)
-register_method(
-    "grand",
-    GRANDConfig,
-    "hiergcn.model.baselines.grand:GRANDMethod",
-    title="GRAND",
-    about="Random propagation and consistency training (Feng et al., 2020).",
-    price=EpochPrice(0.0026, 0.39e-9, 4.6e-9),
-    colour="wine",
-)
+def _register(
+    name: str, config: type[Any], classes: str, title: str, about: str, colour: str, adapts: bool = False, **facts: Any
+) -> None:
+    """Register a method; `classes` is its module in `model` and how the name of its class begins there.
+
+    Those that adapt to the graph have a function in `choose.adapt`.
+    """
+    adapt = f"hiergcn.choose.adapt:for_{name.replace('-', '_')}" if adapts else None
+    method = f"hiergcn.model.{classes}Method"
+    register_method(name, config, method, title=title, about=about, colour=colour, adapt=adapt, **facts)
+
+
+_WITH_FEATURES: dict[str, Any] = {"reason_without_features": None}
+_FROM_EDGES: dict[str, Any] = {
+    "reason": "the edges say more than the features",
+    "reason_without_features": "labels spread along the edges say most",
+}
+
+_about = "The paper's network: convolve, coarsen, refine back, classify (Hu et al., 2019)."
+_facts = _WITH_FEATURES | {"reason": "coarser levels of the graph, which reach far, help here"}
+_register("hgcn", HGCNConfig, "hgcn:HGCN", "H-GCN", _about, "blue", adapts=True, recomputes=True, **_facts)
+_about = "Random propagation over graph and hierarchy, then a small network; for few labels."
+_price = EpochPrice(0.0033)
+_register("hgcn-plus", HGCNPlusConfig, "hgcn_plus:HGCNPlus", "H-GCN+", _about, "vermilion", adapts=True, price=_price)
+_about = "Graph convolutions, two by default (Kipf & Welling, 2017)."
+_price = EpochPrice(0.0011, 0.35e-9)
+_register("gcn", GCNConfig, "baselines.gcn:GCN", "GCN", _about, "amber", adapts=True, price=_price)
+_about = "Graph attention (Veličković et al., 2018)."
+_register("gat", GATConfig, "baselines.gat:GAT", "GAT", _about, "green", package="torch_geometric")
+_about = "A perceptron, then personalised PageRank of its outputs (Gasteiger et al., 2019)."
+_register("appnp", APPNPConfig, "baselines.appnp:APPNP", "APPNP", _about, "sky", price=EpochPrice(0.0027, 0.78e-9))
+_about = "A perceptron on the features alone, without edges."
+_price = EpochPrice(0.0007, 0.38e-9)
+_facts = _WITH_FEATURES | {"reason": "the features say more than the edges"}
+_register("mlp", MLPConfig, "baselines.mlp:MLP", "MLP", _about, "brown", adapts=True, price=_price, **_facts)
+_home = "baselines.label_propagation"
+_about = "Labels spread along the edges, without features (Zhou et al., 2004)."
+_facts = _FROM_EDGES | {"title": "label propagation", "about": _about, "colour": "green"}
+_register("label-propagation", LabelPropagationConfig, f"{_home}:LabelPropagation", **_facts)
+_about = "Every node is the mean of its neighbours, without features (Zhu et al., 2003)."
+_register("harmonic", LabelOnlyConfig, f"{_home}:Harmonic", "harmonic function", _about, "pink", **_FROM_EDGES)
+_about = "The mean number, or the shares of the classes: a floor for all others."
+_facts = _WITH_FEATURES | {"reason": "neither features nor edges say more than the mean"}
+_register("constant", LabelOnlyConfig, f"{_home}:Constant", "constant", _about, "grey", **_facts)
+_about = "A node beside the mean of its neighbours, in each layer (Hamilton et al., 2017)."
+_facts = _WITH_FEATURES | {"reason": "a node's own {features} and those of its neighbours say different things"}
+_facts |= {"price": EpochPrice(0.0014, 1.1e-9)}
+_register("graphsage", GraphSAGEConfig, "baselines.graphsage:GraphSAGE", "GraphSAGE", _about, "olive", **_facts)
+_about = "A deep GCN that keeps its first layer in sight (Chen et al., 2020)."
+_register("gcnii", GCNIIConfig, "baselines.gcnii:GCNII", "GCNII", _about, "violet")
+_about = "Random propagation and consistency training (Feng et al., 2020)."
+_price = EpochPrice(0.0026, 0.39e-9, 4.6e-9)
+_register("grand", GRANDConfig, "baselines.grand:GRAND", "GRAND", _about, "wine", price=_price)
