@@ -159,12 +159,10 @@ def test_a_model_for_batches_alone_is_that_of_the_whole_graph(
     whole = batches.method.prepare(batches.task, batches.hierarchy, CPU)
     assert batches.model_inputs.features.shape[0] < 300 < whole.features.shape[0]
     found, expected = (
-        train_seed(batches.method, one, batches.task, chosen.train, 3, CPU, None, batches).weights
+        train_seed(batches.method, one, batches.task, chosen.train, 3, CPU, None, batches).weights or {}
         for one in (batches.model_inputs, whole)
     )
-    assert found is not None
-    assert expected is not None
-    assert found.keys() == expected.keys()
+    assert found.keys() == expected.keys() > set()
     assert all(torch.equal(value, expected[name]) for name, value in found.items())
 
 
