@@ -18,16 +18,6 @@ EDGES = pd.DataFrame({"source": ["anna", "bo"], "target": ["bo", "cy"]})
 NODES = pd.DataFrame({"id": ["cy", "anna", "bo"], "topic": ["art", None, "law"], "age": [30, 41, 52]})
 
 
-def test_a_frame_of_each() -> None:
-    graph = Graph.from_pandas(EDGES, NODES, label="topic", name="people")
-    assert graph.ids.tolist() == ["cy", "anna", "bo"]
-    assert classes_by_name(graph) == ["art", None, "law"]
-    assert isinstance(graph.features, np.ndarray)
-    assert graph.features.tolist() == [[30], [41], [52]]
-    assert graph.adjacency.toarray().tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
-    assert graph.name == "people"
-
-
 def test_ids_in_the_index() -> None:
     by_index = Graph.from_pandas(EDGES, NODES.set_index("id"), label="topic")
     assert by_index.ids.tolist() == ["cy", "anna", "bo"]
@@ -59,16 +49,6 @@ def test_minus_one_is_unknown_whatever_holds_it(kind: Any) -> None:
     edges = pd.DataFrame({"source": [1], "target": [2]})
     assert classes_by_name(Graph.from_pandas(edges, nodes)) == [None, "4"]
     assert classes_by_name(Graph.from_pandas(edges, nodes, unknown=[])) == ["-1", "4"]
-
-
-def test_a_split_column_is_the_split_and_no_feature() -> None:
-    """A frame with a column of splits once gave features instead."""
-    nodes = NODES.assign(topic=["art", "law", "art"], split=["train", "train", "test"])
-    graph = Graph.from_pandas(EDGES, nodes, label="topic")
-    assert graph.n_features == 1
-    assert graph.split is not None
-    assert graph.split.test.tolist() == [2]
-    assert Graph.from_pandas(EDGES, nodes, label="topic", drop=["split"]).split is None
 
 
 def test_features_of_every_kind() -> None:
@@ -142,14 +122,6 @@ def test_csv_files_are_written_whole_in_blocks(tmp_path: Path, monkeypatch: pyte
 LINE = np.array([[0.0], [1.0], [2.1], [10.0]])
 
 
-def test_union_and_mutual() -> None:
-    union = Graph.from_table(LINE, k=1, standardise=False)
-    assert union.adjacency.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
-    mutual = Graph.from_table(LINE, k=1, join="mutual", standardise=False)
-    assert mutual.adjacency.toarray().tolist() == [[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
-    assert "without an edge: 2" in mutual.notes[0]
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(2, 40), st.integers(1, 6), st.integers(0, 10_000))
 def test_neighbours_are_those_of_a_plain_search(n: int, k: int, seed: int) -> None:
@@ -204,6 +176,7 @@ def test_sparse_stays_sparse() -> None:
 def test_rows_that_are_equal_are_not_their_own_neighbours() -> None:
     graph = Graph.from_table(np.ones((5, 2)), k=2)
     assert graph.adjacency.diagonal().sum() == 0
+    assert "without an edge: 2" in Graph.from_table(LINE, k=1, join="mutual", standardise=False).notes[0]
     assert (np.diff(graph.adjacency.indptr) >= 2).all()
 
 

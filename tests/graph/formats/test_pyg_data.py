@@ -13,21 +13,9 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.nn import GCNConv
 
 from hiergcn.errors import InputError
-from hiergcn.graph import Graph, Split
+from hiergcn.graph import Graph
 
 PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-
-
-def test_a_data_object() -> None:
-    data = Data(x=torch.tensor([[1.0, 0], [0, 2], [3, 3]]), edge_index=PATH, y=torch.tensor([0, -1, 1]))
-    data.train_mask, data.val_mask, data.test_mask = torch.eye(3, dtype=torch.bool)[[0, 2, 1]]
-    graph = Graph.from_pyg(data, name="path")
-    assert (graph.n_nodes, graph.n_edges, graph.name) == (3, 2, "path")
-    assert graph.features is not None
-    assert graph.features.dtype == np.float32
-    assert graph.truth.tolist() == [0, -1, 1]
-    split = Split.from_masks(data.train_mask, data.val_mask, data.test_mask)
-    assert (split.train.tolist(), split.validation.tolist(), split.test.tolist()) == ([0], [2], [1])
 
 
 def test_one_direction_is_enough_and_weights_are_kept() -> None:

@@ -80,7 +80,6 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
         {},
         {"ids": ["a", "b", "c"], "n_edges": 2},
     ),
-    "whole numbers in their order": ("source,target\n10,9\n9,700\n", None, {}, {"ids": [9, 10, 700]}),
     "ids like numbers and like missing values": (
         "source,target\n007,7\nNA,7\nnull,NA\n", None, {}, {"ids": ["007", "7", "NA", "null"]},
     ),
@@ -90,8 +89,6 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
         {},
         {"classes": ("9", "10"), "labels": ["10", "9", None, None]},
     ),
-    "labels kept as written": ("source,target\n1,2\n", "id,label\n1,x\n2,01\n", {}, {"classes": ("01", "x")}),
-    "edges without names": ("0 1\n1 2\n", None, {}, {"n_edges": 2}),
     "a weight by its place": ("0 1 2.5\n1   2 1\n", None, {"weight": "3"}, {"weights": [2.5, 2.5, 1, 1]}),
     "a first row that the nodes list": ("a,b\nb,c\n", "id,label\na,x\nb,y\nc,x\n", {}, {"n_edges": 2, "notes": ()}),
     "a first row that may be names": (
@@ -108,12 +105,6 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
             "adjacency": [[0, 2, 0], [2, 0, 3], [0, 3, 0]],
             "notes": ("column 'year' of the edges was not used",),
         },
-    ),
-    "columns that are named": (
-        "year,Target,Source,Weight\n1999,b,a,2\n2001,c,b,3\n",
-        None,
-        {"ends": ("year", "Target"), "weight": "Weight"},
-        {"ids": ["1999", "2001", "b", "c"]},
     ),
     "row numbers without a name": (",one,two\n0,a,b\n1,b,c\n", None, {}, {"ids": ["a", "b", "c"]}),
     "what was done is noted": (
@@ -171,12 +162,6 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
                 "labels that are not used, because column 'Split' is blank there: 1",
             ),
         },
-    ),
-    "a split of another name": (
-        RING,
-        "id,label,fold\na,1,train\nb,2,train\nc,1,valid\nd,2,dev\ne,1,test\n",
-        {"split": "fold"},
-        {"split": [[0, 1], [2, 3], [4]], "features": None},
     ),
     "test nodes without a label": (
         RING,

@@ -33,19 +33,6 @@ def columns_of(table: pd.DataFrame) -> tuple[FeatureColumn, ...]:
     return read_features(table, HERE).columns
 
 
-def test_the_same_table_gives_the_same_features() -> None:
-    first = read_features(FIRST, HERE)
-    again = read_features(FIRST, HERE, first.columns)
-    np.testing.assert_array_equal(np.asarray(again.matrix), np.asarray(first.matrix))
-    assert again.notes == ()
-    assert [name for column in first.columns for name in column.features] == [
-        "age",
-        "member",
-        "colour=blue",
-        "colour=red",
-    ]
-
-
 def test_what_is_missing_or_new_follows_the_first_table() -> None:
     """The mean is that of the first table, a new colour is in no column, order and further columns do not matter."""
     columns = columns_of(FIRST)

@@ -40,13 +40,23 @@ def test_every_oddity_is_reported(tmp_path: Path) -> None:
         ("classes with one label: 'Art', 'art'", 2, "used for training; none is left to validate the class"),
         ("classes that differ by case or blanks only: 'Art', 'art'", 2, "different classes"),
     }
+    assert {column: becomes for _, column, becomes in column_roles(found)} == {
+        "source": "one end of an edge",
+        "target": "the other end",
+        "id": "id",
+        "label": "label; blank is unknown",
+        "split": "split",
+        "size": "a feature (number)",
+        "same": "a feature (number)",
+        "none": "nothing: it is empty",
+        "kind": "2 features (category)",
+    }
     assert label_counts(found.graph) == [("law", 2), ("Art", 1), ("art", 1)]
 
 
 def test_ids_of_the_edges_alone_and_no_features(tmp_path: Path) -> None:
-    told = {
-        finding.what: finding.number for finding in findings(read(tmp_path, EDGES, "id,label\na,x\nb,y\nc,x\nd,y\n"))
-    }
+    found = findings(read(tmp_path, EDGES, "id,label\na,x\nb,y\nc,x\nd,y\n"))
+    told = {finding.what: finding.number for finding in found}
     assert told["ids that only the edges name"] == 1
     assert told["nodes without features"] == 4
 
@@ -81,18 +91,3 @@ def test_direction(tmp_path: Path) -> None:
     assert "e.csv has no line of column names: its columns are called 1, 2, .." in both
     one = understood(read(tmp_path, "source,target\n1,2\n2,1\n2,3\n4,3\n", None))
     assert "edges are taken in both directions, whichever end is named first (50 % are listed both ways)" in one
-
-
-def test_what_each_column_becomes(tmp_path: Path) -> None:
-    found = read(tmp_path, EDGES.replace("d,zoe\n", ""), NODES)
-    assert {column: becomes for _, column, becomes in column_roles(found)} == {
-        "source": "one end of an edge",
-        "target": "the other end",
-        "id": "id",
-        "label": "label; blank is unknown",
-        "split": "split",
-        "size": "a feature (number)",
-        "same": "a feature (number)",
-        "none": "nothing: it is empty",
-        "kind": "2 features (category)",
-    }

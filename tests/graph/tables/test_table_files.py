@@ -219,10 +219,6 @@ def test_names_with_line_breaks(tmp_path: Path) -> None:
         (NODES.assign(id=np.array(["a", "b", None, "c"], object)), r"row 3, column 'id': the id is blank"),
         (NODES.assign(id=["a", "b", "a", "c"]), r"row 3, column 'id': id 'a' is in an earlier row"),
         (NODES.assign(size=[1, 2, np.inf, 4]), r"row 3, column 'size': the value is infinite"),
-        (
-            NODES.assign(x=pd.Series([[1, 2]] * 4, dtype=object)),
-            r"column 'x' holds lists or bytes; give a column per number",
-        ),
         (NODES.rename(columns={"size": "city "}), r"two columns are named 'city'"),
         (NODES[:0], r"has no rows; give a row per node"),
     ],

@@ -100,12 +100,8 @@ def test_the_user_is_asked_which_is_meant(files: Path) -> None:
 def test_defects(files: Path) -> None:
     with pytest.raises(InputError, match=r"Both a label .* and a target"):
         Graph.from_csv("edges.csv", "nodes.csv", label="label", target="price")
-    with pytest.raises(InputError, match="no column 'cost'"):
-        Graph.from_csv("edges.csv", "nodes.csv", target="cost")
     with pytest.raises(InputError, match="column 'id' is the id and cannot be the target"):
         Graph.from_csv("edges.csv", "nodes.csv", target="id")
-    with pytest.raises(InputError, match="Column 'price' belongs to a file of nodes"):
-        Graph.from_csv("edges.csv", target="price")
     with pytest.raises(InputError, match="'label': 'house' in the column of the target"):
         Graph.from_csv("edges.csv", "nodes.csv", target="label")
     nodes = pd.read_csv("nodes.csv").assign(part=np.nan)
