@@ -11,7 +11,7 @@ from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.comparison.splits import PUBLIC, Drawn, SplitSpec, drawn_splits
 from hiergcn.evaluate.calibration import fit_temperature
-from hiergcn.evaluate.metrics import Summary, evaluate_sets, evaluate_test, metrics_for, result_key
+from hiergcn.evaluate.metrics import Summary, evaluate_promise, evaluate_test, metrics_for, result_key
 from hiergcn.evaluate.paired import (
     TEST,
     PairedDifference,

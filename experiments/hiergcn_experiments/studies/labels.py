@@ -28,7 +28,7 @@ from hiergcn.research import (
     Run,
     averaged,
     comparable_features,
-    evaluate_sets,
+    evaluate_promise,
     find_doubts,
     fit,
     fit_temperature,
@@ -265,7 +265,7 @@ def labels_coverage(
     for count in CALIBRATING:
         part = Split(drawn.train, validation, drawn.test, calibration[:count])
         for asked in ASKED:
-            sets, figures = evaluate_sets(graph, part, found, asked)
+            sets, figures = evaluate_promise(graph, part, found, asked)
             size = float(sets.members(found[drawn.test]).sum(axis=1).mean())
             rows.append({"nodes": count, "asked": asked, "covered": figures["measured_coverage"], "size": size})
     return {"sets": rows, "accuracy": hidden.accuracy(found, np.concatenate([drawn.train, drawn.validation]))}

@@ -284,21 +284,21 @@ def evaluate(
     delivered = scores if target.kind == "numbers" else of_classes
     metrics: dict[str, Any] = {f"delivered_{name}": scores[name] if on == "test" else None for name in delivered}
     metrics |= {f"delivered_val_{name}": validated[name] for name in delivered}
+    temperature = Temperature()
+    if target.kind == "classes":
+        temperature = fit_temperature(outputs[validation], graph.truth[validation])
+    promise, promised = None, None
+    if coverage is not None:
+        promise, promised = evaluate_promise(graph, split, temperature.scale(outputs), coverage)
+    answers = Answers(target, temperature, promise)
     if target.kind == "numbers":
-        intervals, promised = None, None
-        if coverage is not None:
-            intervals, promised = evaluate_intervals(graph, split, outputs, coverage)
-        return Answers(target, promise=intervals), metrics | {"prediction_intervals": promised, "prediction_sets": None}
+        return answers, metrics | {"prediction_intervals": promised, "prediction_sets": None}
 
-    temperature = fit_temperature(outputs[validation], graph.truth[validation])
     before, after = reliability(scored, truth), reliability(temperature.scale(scored), truth)
     columns = ("name", "precision", "recall", "f1", "support")
     classes = per_class(truth, scored.argmax(axis=1), target.n_outputs)
     rows = zip(target.names, *(figures.tolist() for figures in classes), strict=True)
-    sets, promised = None, None
-    if coverage is not None:
-        sets, promised = evaluate_sets(graph, split, temperature.scale(outputs), coverage)
-    return Answers(target, temperature, sets), metrics | {
+    return answers, metrics | {
         "per_class": {"on": on, "classes": [dict(zip(columns, row, strict=True)) for row in rows]},
         "calibration": {
             "temperature": temperature.value,
@@ -312,28 +312,24 @@ def evaluate(
     }
 
 
-def evaluate_sets(
-    graph: Graph, split: Split, probabilities: Outputs, coverage: float
-) -> tuple[PredictionSets, dict[str, Any]]:
-    """Calibrate prediction sets on the calibration nodes and measure their coverage on the test nodes."""
-    nodes = split.calibration
-    sets = PredictionSets.calibrated(probabilities[nodes], graph.truth[nodes], coverage)
-    inside = sets.members(probabilities)
-    sizes = np.bincount(inside.sum(axis=1), minlength=graph.n_outputs + 1)[1:]  # nodes whose set has 1, 2, ... classes
-    held = inside[split.test, graph.truth[split.test]]
-    return sets, sets.to_dict() | {
-        "measured_coverage": float(held.mean()) if held.size else None,
-        "mean_size": float(np.average(np.arange(1, len(sizes) + 1), weights=sizes)),
-        "sizes": sizes.tolist(),
-    }
-
-
-def evaluate_intervals(
+def evaluate_promise(
     graph: Graph, split: Split, outputs: Outputs, coverage: float
-) -> tuple[PredictionIntervals, dict[str, Any]]:
-    """Calibrate intervals on the calibration nodes and measure their coverage on the test nodes."""
-    numbers, truth, nodes = outputs[:, 0].astype(np.float64), graph.truth, split.calibration
-    intervals = PredictionIntervals.calibrated(numbers[nodes], truth[nodes], coverage)
-    low, high = intervals.ends(numbers[split.test])
-    held = (low <= truth[split.test]) & (truth[split.test] <= high)
-    return intervals, intervals.to_dict() | {"measured_coverage": float(held.mean()) if held.size else None}
+) -> tuple[PredictionSets | PredictionIntervals, dict[str, Any]]:
+    """Calibrate sets or intervals on the calibration nodes and measure their coverage on the test nodes.
+
+    Outputs are calibrated probabilities, (n, classes), or numbers, (n, 1).
+    """
+    promise: PredictionSets | PredictionIntervals
+    nodes, test = split.calibration, split.test
+    truth, measured = graph.truth[test], dict[str, Any]()
+    if graph.target.kind == "numbers":
+        promise = PredictionIntervals.calibrated(outputs[nodes, 0], graph.truth[nodes], coverage)
+        low, high = promise.ends(outputs[test, 0])
+        held = (low <= truth) & (truth <= high)
+    else:
+        promise = PredictionSets.calibrated(outputs[nodes], graph.truth[nodes], coverage)
+        inside = promise.members(outputs)
+        sizes = np.bincount(inside.sum(axis=1), minlength=graph.n_outputs + 1)[1:]  # nodes with 1, 2, ... classes
+        held, mean_size = inside[test, truth], np.average(np.arange(1, len(sizes) + 1), weights=sizes)
+        measured = {"mean_size": float(mean_size), "sizes": sizes.tolist()}
+    return promise, promise.to_dict() | {"measured_coverage": float(held.mean()) if held.size else None} | measured

@@ -142,18 +142,34 @@ def train_runs(
 ) -> Iterator[SeedOutcome]:
     """Train every run and yield the outcomes in their order.
 
-    A GPU trains runs side by side if the method supports it. A CPU gains nothing by that and takes one after the other;
-    so does a GPU with batches or recomputation, which are there to save memory. `checkpoints` are those of runs that
-    are trained by themselves, in their order.
+    A GPU trains runs side by side if the method supports it, as many as fit into memory. A CPU gains nothing by that
+    and takes one after the other; so does a GPU with batches or recomputation, which are there to save memory.
+    `checkpoints` are those of runs that are trained by themselves, in their order.
     """
-    if device.type == "cuda" and method.replicates and batches is None and not config.recompute:
-        from hiergcn.train.side_by_side import train_in_groups
-
-        yield from train_in_groups(method, prepared, runs, config, device, on_epoch)
+    if device.type != "cuda" or not method.replicates or batches is not None or config.recompute:
+        for task, seed in runs:
+            checkpoint = None if checkpoints is None else next(checkpoints)
+            yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, checkpoint)
         return
-    for task, seed in runs:
-        checkpoint = None if checkpoints is None else next(checkpoints)
-        yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, checkpoint)
+    from hiergcn.train.side_by_side import MOST_REPLICAS, train_side_by_side
+
+    sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
+    most, done = MOST_REPLICAS, 0
+    while done < len(runs):
+        end = done + 1
+        while end < min(done + most, len(runs)) and sizes[end] == sizes[done]:
+            end += 1
+        tasks, seeds = zip(*runs[done:end], strict=True)
+        try:
+            outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
+        except torch.cuda.OutOfMemoryError:
+            if len(seeds) == 1:
+                raise
+            most = len(seeds) // 2
+            torch.cuda.empty_cache()
+            continue
+        yield from outcomes
+        done = end
 
 
 def train_seed(

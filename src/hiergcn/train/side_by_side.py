@@ -28,42 +28,14 @@ from hiergcn.train.learners import (
     scores_of,
     with_cached,
 )
-from hiergcn.train.loop import Run, SeedOutcome, build_model, outcomes_of, train_epochs
+from hiergcn.train.loop import SeedOutcome, build_model, outcomes_of, train_epochs
 
 NODES_PER_LABEL = 8
 """Nodes for each labelled one from which on replicas are evaluated on the labelled nodes alone. It saves more than the
 last evaluation, of all nodes, costs."""
 
-_MOST_REPLICAS = 64
+MOST_REPLICAS = 64
 _LARGE, _BUFFER = 2**18, 2**24  # entries of a tensor, and of the memory through which it is copied
-
-
-def train_in_groups(
-    method: Method,
-    prepared: Prepared,
-    runs: Sequence[Run],
-    config: TrainConfig,
-    device: torch.device,
-    on_epoch: OnEpoch | None = None,
-) -> Iterator[SeedOutcome]:
-    """Train runs side by side, as many as fit into memory, and half of them whenever they do not."""
-    sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
-    most, done = _MOST_REPLICAS, 0
-    while done < len(runs):
-        end = done + 1
-        while end < min(done + most, len(runs)) and sizes[end] == sizes[done]:
-            end += 1
-        tasks, seeds = zip(*runs[done:end], strict=True)
-        try:
-            outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
-        except torch.cuda.OutOfMemoryError:
-            if len(seeds) == 1:
-                raise
-            most = len(seeds) // 2
-            torch.cuda.empty_cache()
-            continue
-        yield from outcomes
-        done = end
 
 
 def train_side_by_side(
