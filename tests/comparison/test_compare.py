@@ -99,7 +99,7 @@ def test_files_hold_every_figure(comparison: Comparison, tmp_path: Path) -> None
     assert len(rows) == 3 * len(SEEDS)
     assert {result_key(metric) for metric in metrics_for("classes")} <= set(rows[0])
     assert saved["models"][1]["macro_f1"]["mean"] == comparison.runs[1].summary("macro_f1").mean
-    assert float(rows[2]["test_accuracy"]) == comparison.runs[1].scores[0].test_accuracy
+    assert float(rows[2]["test_accuracy"]) == comparison.runs[1].test_accuracy.per_seed[0]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["comparison.json", "scores.csv"]
 
 

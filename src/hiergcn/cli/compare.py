@@ -127,18 +127,14 @@ class CompareProgress:
     def __init__(self, progress: "Progress") -> None:
         self.progress = progress
         self.done = self.runs = 0
-        self.models: list[str] = []
 
     def __call__(self, event: "CompareEvent") -> None:
         from hiergcn.comparison.compare import MethodDone, MethodStarted, RunDone
 
         match event:
             case MethodStarted(model, runs):
-                if self.done == self.runs:  # else several run at the same time
-                    self.done, self.runs, self.models = 0, 0, []
-                self.runs += runs
-                self.models.append(model)
-                self.progress.start(", ".join(self.models), self.runs)
+                self.done, self.runs = 0, runs
+                self.progress.start(model, runs)
             case RunDone(model, split, seed, failure):
                 self.done += 1
                 if failure is not None:

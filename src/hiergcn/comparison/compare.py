@@ -52,10 +52,6 @@ class Score:
     seconds: float | None = None
     failure: str | None = None
 
-    @property
-    def test_accuracy(self) -> float | None:
-        return self.metrics.get("accuracy")
-
 
 @dataclass(frozen=True)
 class MethodRun:
@@ -72,7 +68,7 @@ class MethodRun:
 
     @property
     def by_pair(self) -> Scores:
-        return {(score.split, score.seed): score.test_accuracy for score in self.scores}
+        return {(score.split, score.seed): score.metrics.get("accuracy") for score in self.scores}
 
     @property
     def test_accuracy(self) -> Summary:
@@ -85,7 +81,7 @@ class MethodRun:
     @property
     def failed(self) -> int:
         """Number of failed runs."""
-        return sum(score.test_accuracy is None for score in self.scores)
+        return self.test_accuracy.per_seed.count(None)
 
     @property
     def seconds(self) -> float | None:
@@ -200,7 +196,7 @@ class Comparison:
 
 
 class MethodStarted(NamedTuple):
-    """A comparison begins a method."""
+    """A comparison begins a method, or several at the same time: their names with commas between them."""
 
     model: str
     runs: int
@@ -322,8 +318,7 @@ def _method_runs(
             told.add(event)
             emit(event)
 
-    for name in names:
-        emit(MethodStarted(name, len(bench.splits) * len(seeds)))
+    emit(MethodStarted(", ".join(names), len(names) * len(bench.splits) * len(seeds)))
     with engine.pool(_scoring, bench, device) as pool:
         jobs = ((unit, requests[unit.model]) for unit in units)
         replies = zip(units, pool.results(jobs, tell, lambda _, why: Reply("death", f"{why}.")), strict=True)

@@ -98,13 +98,8 @@ class Settings:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Self:
-        return cls(
-            method=saved["method"],
-            preset=saved["preset"],
-            model=_loaded(config_class(saved["method"]), saved["model"]),
-            train=_loaded(TrainConfig, saved["train"]),
-            coarsen=_loaded(CoarsenConfig, saved["coarsen"]),
-        )
+        groups = {group: _loaded(config, saved[group]) for group, config in _classes(saved["method"]).items()}
+        return cls(saved["method"], saved["preset"], **groups)
 
 
 def value_text(value: Any) -> str:
@@ -157,7 +152,7 @@ def settings_for(method: str = "hgcn", preset: str | None = None, dataset: str |
     preset = preset or next(usual, min(recipes, default=DEFAULT_PRESET))
     if preset not in preset_names(method):
         raise InputError(f"{method} has no preset named {preset!r}; choose one of {', '.join(preset_names(method))}.")
-    settings = Settings(method, preset, config_class(method)(), TrainConfig(), CoarsenConfig())
+    settings = Settings(method, preset, **{group: config() for group, config in _classes(method).items()})
     bases = [preset] if preset in recipes else ["paper", preset]
     for name in (*bases, *(f"{base}.{dataset}" for base in bases)):  # later ones override earlier ones
         parts = {group: replace(getattr(settings, group), **recipes.get(name, {}).get(group, {})) for group in GROUPS}
@@ -182,9 +177,14 @@ def parse_methods(models: str, dataset: str | None, changes: Mapping[str, Any]) 
 @cache
 def method_settings(method: str) -> dict[str, Setting]:
     """Return the settings of a method in all groups, by name, with the defaults of their classes."""
-    classes: Any = zip(GROUPS, (config_class(method), TrainConfig, CoarsenConfig), strict=True)
-    known = [setting._replace(group=group) for group, config in classes for setting in settings_of(config).values()]
-    return {setting.name: setting for setting in known}
+    known = _classes(method).items()
+    every = [setting._replace(group=group) for group, config in known for setting in settings_of(config).values()]
+    return {setting.name: setting for setting in every}
+
+
+def _classes(method: str) -> dict[str, type[Any]]:
+    """Return the dataclass of each group of settings."""
+    return {"model": config_class(method), "train": TrainConfig, "coarsen": CoarsenConfig}
 
 
 def without_effect(method: str, group: str) -> str | None:
