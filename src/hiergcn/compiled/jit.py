@@ -123,10 +123,10 @@ def thread_count() -> int:
     return min(cores, MAX_THREADS)
 
 
-def even_ranges(offsets: Int64s, per_thread: int = 1) -> list[tuple[int, int]]:
+def even_ranges(offsets: Int64s) -> list[tuple[int, int]]:
     """Return ranges of rows with about as many entries each; row i has the entries offsets[i]:offsets[i + 1]."""
     rows = len(offsets) - 1
-    if offsets[-1] + rows < SMALL or (parts := per_thread * thread_count()) == 1:
+    if offsets[-1] + rows < SMALL or (parts := thread_count()) == 1:
         return [(0, rows)]
     cost = offsets + np.arange(rows + 1)  # an empty row takes time, too
     cuts = np.searchsorted(cost, np.linspace(0, cost[-1], parts + 1)[1:-1])

@@ -40,17 +40,12 @@ class Ensemble(NodeModel):
         self.members = nn.ModuleList(members)
         self.weighs_classes = members[0].weighs_classes
         self.draws = any(member.draws for member in members)
+        self.title = members[0].title  # users ask for networks=4, not for an ensemble class
 
     @property
     def each(self) -> list[Any]:
         """The networks."""
         return list(self.members)
-
-    @property
-    def title(self) -> str:
-        """The members' title: users ask for networks=4, not for an ensemble class."""
-        title: str = self.each[0].title
-        return title
 
     def forward(self, features: Features) -> Tensor:
         """Return the logarithm of the mean probabilities, (n, classes), or the mean of numbers, (n, 1)."""

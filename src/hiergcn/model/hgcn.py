@@ -241,9 +241,7 @@ class HGCNMethod(Method):
 
     replicates = True
     network: type[HGCN] = HGCN
-
-    def __init__(self, config: HGCNConfig) -> None:
-        self.config = config
+    config: HGCNConfig
 
     def inner_levels(self, levels: Sequence[Any]) -> list[Any]:
         """Return the level of each hidden layer but the first."""
@@ -271,9 +269,6 @@ class HGCNMethod(Method):
 
     def _depth(self, hierarchy: Hierarchy) -> int:
         return min(self.config.levels, hierarchy.depth) if self.config.coarsening else self.config.levels
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> HGCN:
-        return self.network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         config, n = self.config, work.nodes

@@ -34,7 +34,7 @@ import torch
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError
-from hiergcn.graph.neighbourhoods import within_hops
+from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
 from hiergcn.graph.structure import SURROUNDINGS, surroundings
 from hiergcn.graph.task import Task
 from hiergcn.model.method import Features, MemoryPlan, Method, NodeModel, Prepared, Weights, Workload, WrappedMethod
@@ -132,7 +132,10 @@ COUNT_HOPS = (1, 2, 4, 8, 16, 32, 64)
 MEAN_HOPS = (1, 2, 4, 8, 16, 32)
 WIDEST = 256
 """Most features whose means are taken: there are six columns of means for each."""
-
+NEAR = (3.0, 10.0)
+"""Hops over which nearness falls to 1/e."""
+NEARNESS = 5.0
+"""Nearness of a node to itself, so that columns differ by about 1."""
 
 _MADE: dict[tuple[Any, ...], np.ndarray] = {}  # columns of graphs and tasks that are alive, for several methods
 
@@ -195,11 +198,16 @@ def label_names(config: Any, features: Sequence[str], classes: Sequence[str]) ->
     return [f"labels nearby: {name}" for name in classes]
 
 
-def near_columns(task: Task, config: Any) -> np.ndarray:  # noqa: ARG001
-    """Return `nearness_columns`."""
-    from hiergcn.model.nearness import nearness_columns
+def nearness_columns(task: Task) -> np.ndarray:
+    """Return how near the training labels of each class are to each node, (n, 2 * classes); 0 if there are none."""
+    if task.n_classes == 1:
+        raise InputError("Numbers have no classes to be near to. Leave nearness at false.")
 
-    return nearness_columns(task)
+    def make() -> np.ndarray:
+        hops = hops_to_classes(task.adjacency, task.train, task.train_labels, task.n_classes)
+        return np.hstack([NEARNESS * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
+
+    return made_once(make, [task], "nearness")
 
 
 @dataclass(frozen=True)
@@ -274,7 +282,7 @@ INPUTS: tuple[Input, ...] = (
     Input(
         *("nearness", " with nearness of labels", "nearness", ("nearness", "nearness_shares")),
         on=lambda config: config.nearness,
-        columns=near_columns,
+        columns=lambda task, _: nearness_columns(task),
         column_names=label_names,
         reason="how near the labels of each class are says much, and {features} add to it",
         uses_labels=True,

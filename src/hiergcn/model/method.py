@@ -255,10 +255,9 @@ class NodeModel(nn.Module):
     """Whether a training pass draws random numbers, as dropout does. If not, it is the same as an evaluation: one call
     of `forward_with_loss` serves both, and the model must inherit `step`."""
 
-    @property
-    def title(self) -> str:
-        """The model's name in messages."""
-        return type(self).__name__
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = type(self).__name__  # the model's name in messages
 
     def forward(self, features: Features) -> Tensor:
         """Return the logits; (n, f) -> (n, classes)."""
@@ -321,11 +320,16 @@ class Method(ABC):
     the same in every epoch, and their products and dropout must come from `ops`."""
     inductive: bool = True
     """Whether a trained model applies to other nodes; False if it has parameters for each node."""
-
     uses_labels: bool = False
     """Whether `prepare` uses the training labels, so that each split is prepared by itself."""
     needs_whole: bool = False
     """Whether its inputs come from all over the graph, which a batch does not have."""
+    network: type[Any]
+    """Its arguments: the structure, the number of features, the number of classes, the settings and a generator,
+    which draws the initial weights and then the dropout masks."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
 
     @abstractmethod
     def prepare(
@@ -337,9 +341,9 @@ class Method(ABC):
         """Return those weights of a model that come from its graph, by name; `prepare` takes them from `weights`."""
         return {}
 
-    @abstractmethod
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Any:
         """Return a new model. The generator supplies every random draw: initial weights and dropout."""
+        return self.network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         """Return the bytes that training one seed takes; unless overridden, by a rule of thumb."""

@@ -25,15 +25,12 @@ import torch
 from torch import Tensor, nn
 
 from hiergcn.coarsening import Hierarchy
-from hiergcn.errors import InputError
-from hiergcn.graph.neighbourhoods import hops_to_classes, within_hops
+from hiergcn.graph.neighbourhoods import within_hops
 from hiergcn.graph.task import Task
-from hiergcn.model.inputs import hop_counts, made_once
+from hiergcn.model.inputs import NEARNESS, hop_counts, nearness_columns
 from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared, Weights, WrappedMethod
 from hiergcn.model.ops.sparse import FeatureLinear
 
-NEAR = (3.0, 10.0)
-"""Hops over which nearness falls to 1/e."""
 HIDDEN = 64
 """Width of the perceptron."""
 SPREADS = (0.7, 1.5, 3.0, 6.0)
@@ -42,21 +39,8 @@ SHARE_HOPS = (1, 2, 3, 4, 6, 8, 12, 16, 24)
 """Radii between which labels count as equally far, in the middle."""
 DROPOUT = 0.3
 """Rate of the perceptron's hidden layer if it sees more than the hops to the nearest labels."""
-_SCALE = 5.0  # so that columns differ by about 1
 _NETWORK = "network."
 _MEAN, _SPREAD = "count_mean", "count_spread"
-
-
-def nearness_columns(task: Task) -> np.ndarray:
-    """Return how near the training labels of each class are to each node, (n, 2 * classes); 0 if there are none."""
-    if task.n_classes == 1:
-        raise InputError("Numbers have no classes to be near to. Leave nearness at false.")
-
-    def make() -> np.ndarray:
-        hops = hops_to_classes(task.adjacency, task.train, task.train_labels, task.n_classes)
-        return np.hstack([_SCALE * np.exp(-hops / near) for near in NEAR]).astype(np.float32)
-
-    return made_once(make, [task], "nearness")
 
 
 def share_columns(task: Task) -> np.ndarray:
@@ -71,7 +55,7 @@ def share_columns(task: Task) -> np.ndarray:
     near = np.einsum("sr,nrk->nsk", weights, shells)
     total = near.sum(axis=2, keepdims=True)
     shares = np.divide(near, total, out=np.zeros_like(near), where=total > 0)
-    columns: np.ndarray = (_SCALE * shares).reshape(task.n_nodes, -1).astype(np.float32)
+    columns: np.ndarray = (NEARNESS * shares).reshape(task.n_nodes, -1).astype(np.float32)
     return columns
 
 
@@ -93,17 +77,13 @@ class NearnessModel(NodeModel):
     ) -> None:
         super().__init__()
         self.network, self.weight, self.weighs_classes = network, weight, network.weighs_classes
+        self.title = network.title  # users ask for nearness=true, not for another model
         self.draws = network.draws or dropout > 0
         self.columns = columns  # of the graph, not of the model: not saved with the weights
         self.first = FeatureLinear(columns.shape[1], HIDDEN, 0.0, generator)
         self.first_bias = nn.Parameter(torch.zeros(HIDDEN))
         self.second = FeatureLinear(HIDDEN, n_classes, dropout, generator)
         self.second_bias = nn.Parameter(torch.zeros(n_classes))
-
-    @property
-    def title(self) -> str:
-        """The network's title: users ask for nearness=true, not for another model."""
-        return self.network.title
 
     def forward(self, features: Features) -> Tensor:
         """Return the logarithm of the mean probabilities, (n, classes)."""

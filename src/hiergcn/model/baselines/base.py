@@ -66,13 +66,6 @@ class LabelModel(OneStepModel):
 class FlatMethod(Method):
     """A method over the input graph alone: features and structure are made once, each seed gets its own network."""
 
-    network: type[Any]
-    """Its arguments: the structure, the number of features, the number of classes, the settings and a generator,
-    which draws the initial weights and then the dropout masks."""
-
-    def __init__(self, config: Any) -> None:
-        self.config = config
-
     @abstractmethod
     def structure(self, task: Task, device: torch.device) -> Any:
         """Return the graph in the form that the network needs."""
@@ -84,9 +77,6 @@ class FlatMethod(Method):
         self, task: Task, hierarchy: Hierarchy | None, device: torch.device, weights: Weights | None = None
     ) -> Prepared:
         return Prepared(self.features(task, device), self.structure(task, device))
-
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Any:
-        return self.network(prepared.structure, prepared.features.shape[1], n_classes, self.config, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
         hidden, layers = getattr(self.config, "hidden", 32), getattr(self.config, "layers", 2)

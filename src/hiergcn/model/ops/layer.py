@@ -15,7 +15,7 @@ that the channels of an output column are neighbours.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Literal, TypeGuard
@@ -37,7 +37,7 @@ from hiergcn.model.ops.dropout import (
     dropout_concat,
 )
 from hiergcn.model.ops.replicas import apply, on_replicas, under_vmap
-from hiergcn.model.ops.sparse import Features, SparseMatrix, feature_dropout, propagate
+from hiergcn.model.ops.sparse import Features, SparseMatrix, propagate
 
 ChannelMix = Literal["after_relu", "before_relu"]
 Backend = Literal["torch", "numba", "triton"]
@@ -82,15 +82,24 @@ def convolve(
     """Return G, (n, d), with dropout on H and S. The weighted sum of channels comes after or before the ReLU."""
 
     def layer(H: Features, S: Tensor | None, theta: Tensor, w: Tensor | None, phi: Tensor | None) -> Tensor:
-        backend = choose_backend(theta, w, phi, mix, relu, generator)
-        if backend == "numba":
-            A = adjacency, transposed or adjacency
-            return _by_numba(A, H, S, theta, w, relu, rate, generator, joint, rows)
+        backend, p = choose_backend(theta, w, phi, mix, relu, generator), 0 if S is None else S.shape[1]
+        numba, alone = backend == "numba", ((adjacency, transposed or adjacency), relu)
+        if numba and isinstance(H, Tensor) and (joint or S is None):
+            mask = draw_mask(rate, (len(H), H.shape[1] + p), H.device, generator, rows)
+            return apply(_LayerOnCPU, H, S, theta, w, None, *alone, None, mask)
+        if numba and isinstance(H, SparseMatrix) and S is not None and (kept := H.dropped_beside(S, rate, generator)):
+            return apply(_LayerOnCPU, None, S, theta, w, None, *alone, *kept)
         if joint and S is not None and isinstance(H, Tensor):
             H, S = dropout_concat(H, S, rate, generator, rows), None
         else:
             H = dropout(H, rate, generator, rows) if isinstance(H, Tensor) else H.dropped(rate, generator)
             S = None if S is None else dropout(S, rate, generator)
+        if numba:
+            S = theta.new_empty(H.shape[0], 0) if S is None else S
+            if is_narrow(H, theta):
+                return apply(_LayerOnCPU, H, S, theta, w, None, *alone, None, None)
+            theta_H, theta_S = theta.split([H.shape[1], p])
+            return apply(_LayerOnCPU, S, None, theta_S, w, _product(H, theta_H), *alone, None, None)
         if backend == "triton":
             result: Tensor = gpu_kernels().convolve(adjacency, H, S, theta, w, transposed)
             return result
@@ -143,35 +152,8 @@ def mix_channels(Z: Tensor, w: Tensor | None, mix: ChannelMix = "after_relu", re
     return mixed.relu_() if relu and not after else mixed
 
 
-def _by_numba(
-    adjacency: tuple[SparseMatrix, SparseMatrix],  # Â and its transpose
-    H: Features,
-    S: Tensor | None,
-    theta: Tensor,
-    w: Tensor | None,
-    relu: bool,
-    rate: float,
-    generator: AnyGenerator,
-    joint: bool,
-    rows: RowSubset | None,
-) -> Tensor:
-    """Return G of one model on a CPU, with dropout, by one operation of autograd."""
-    p = 0 if S is None else S.shape[1]
-    if isinstance(H, Tensor) and (joint or S is None):
-        mask = draw_mask(rate, (len(H), H.shape[1] + p), H.device, generator, rows)
-        return apply(_LayerOnCPU, H, S, theta, w, None, adjacency, relu, None, mask)
-    if isinstance(H, SparseMatrix) and S is not None and (kept := H.dropped_beside(S, rate, generator)):
-        return apply(_LayerOnCPU, None, S, theta, w, None, adjacency, relu, *kept)
-    H = feature_dropout(H, rate, generator)
-    S = theta.new_empty(H.shape[0], 0) if S is None else dropout(S, rate, generator)
-    if is_narrow(H, theta):
-        return apply(_LayerOnCPU, H, S, theta, w, None, adjacency, relu, None, None)
-    theta_H, theta_S = theta.split([H.shape[1], p])
-    return apply(_LayerOnCPU, S, None, theta_S, w, _product(H, theta_H), adjacency, relu, None, None)
-
-
 class _LayerOnCPU(torch.autograd.Function):
-    """G of X = [H ‖ S], dense or sparse. Â is multiplied on the narrower side of X θ."""
+    """G of X = [H ‖ S], dense or sparse, of one model. Â is multiplied on the narrower side of X θ."""
 
     @staticmethod
     def forward(
@@ -181,7 +163,7 @@ class _LayerOnCPU(torch.autograd.Function):
         theta: Tensor,  # (k + p, d * c)
         w: Tensor | None,  # (c,); None for one channel, whose ReLU may be left out
         plus: Tensor | None,  # added to X θ before the propagation, (m, d * c); overwritten
-        adjacency: tuple[SparseMatrix, SparseMatrix],
+        adjacency: tuple[SparseMatrix, SparseMatrix],  # Â and its transpose
         relu: bool,
         sparse: SparseMatrix | None,  # X after dropout if H is sparse
         mask: Mask | None,  # dropout on X, or on S if X is sparse
@@ -237,13 +219,9 @@ def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: A
     Without a generator it draws from torch's global state, which torch sets back itself.
     """
     assert not isinstance(generator, ReplicaGenerator)  # replicas do not recompute
-    before = None if generator is None else generator.get_state()
 
     @contextmanager
-    def set_back() -> Iterator[None]:
-        if generator is None or before is None:
-            yield
-            return
+    def set_back(generator: torch.Generator, before: Tensor) -> Iterator[None]:
         now = generator.get_state()
         generator.set_state(before)
         try:
@@ -251,9 +229,11 @@ def recomputed(layer: Callable[..., Tensor], generator: AnyGenerator, *inputs: A
         finally:
             generator.set_state(now)
 
+    second: Callable[[], AbstractContextManager[None]]
+    second = nullcontext if generator is None else partial(set_back, generator, generator.get_state())
     context = copy_context()  # the second pass may run on a thread of torch's
     result: Tensor = checkpoint(
         context.run, layer, *inputs, use_reentrant=False, preserve_rng_state=generator is None,
-        context_fn=lambda: (nullcontext(), set_back()),
+        context_fn=lambda: (nullcontext(), second()),
     )  # fmt: skip
     return result

@@ -405,18 +405,9 @@ class _MaskedProduct(torch.autograd.Function):
         return torch.matmul(panels.transpose(1, 2), grad), by_shift, None, None
 
 
-@kernel(plain=0)
-def _write_factors(mask: Any, first: int, out: Floats) -> None:
-    bits, limit, scale, zero = mask[0], np.int16(mask[1]), np.float32(mask[2]), np.float32(0.0)
-    for i in range(np.uint64(len(out))):
-        out[i] = scale if bits[np.uint64(first) + i] < limit else zero
-
-
 def _mask_factors(mask: Mask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
     """Return the factors of the entries of a mask of (n, f), some rows at a time, which stay in the cache."""
     length = max(_CACHED // f, 1)
     for start in range(0, n, length):
         rows = slice(start, min(start + length, n))
-        factors = torch.empty(rows.stop - start, f)
-        _write_factors(_bits(mask), start * f, factors.view(-1).numpy())
-        yield rows, factors
+        yield rows, (mask.cpu_bits[start * f : rows.stop * f].view(-1, f) < mask.limit).float().mul_(mask.scale)

@@ -129,14 +129,6 @@ class SparseMatrix:
         there, order = self.pattern.transpose
         return SparseMatrix(self.values[order], there).product(dense)
 
-    def entry_products(self, left: Tensor, right: Tensor) -> Tensor:
-        """Return left_i · right_j for each entry (i, j)."""
-        parts = [
-            (left.index_select(0, i) * right.index_select(0, j)).sum(dim=1)
-            for i, j in zip(self.pattern.rows().split(_CHUNK), self.pattern.column.split(_CHUNK), strict=True)
-        ]
-        return torch.cat(parts) if parts else left.new_empty(0)
-
     def dropped(self, rate: float, generator: AnyGenerator = None) -> Self:
         """Return X with dropout on its entries: without those that become 0, or with zeros, which products skip."""
         if kept := self.dropped_beside(self.values.new_empty(self.shape[0], 0), rate, generator):
@@ -176,10 +168,12 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        (weight,), (by_values, by_weight, _) = ctx.saved_tensors, ctx.needs_input_grad
+        (weight,), X, (by_values, by_weight, _) = ctx.saved_tensors, ctx.X, ctx.needs_input_grad
+        entries = zip(X.pattern.rows().split(_CHUNK), X.pattern.column.split(_CHUNK), strict=True) if by_values else ()
+        parts = [(grads[0].index_select(0, i) * weight.index_select(0, j)).sum(dim=1) for i, j in entries]
         return (
-            ctx.X.entry_products(grads[0], weight) if by_values else None,
-            ctx.context.run(ctx.X.transpose_product, grads[0].contiguous()) if by_weight else None,
+            torch.cat(parts) if parts else X.values.new_empty(0) if by_values else None,
+            ctx.context.run(X.transpose_product, grads[0].contiguous()) if by_weight else None,
             None,
         )
 
