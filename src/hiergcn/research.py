@@ -5,7 +5,7 @@
 """
 
 from hiergcn.advise.doubtful import averaged, find_doubts
-from hiergcn.advise.suggest import DEPTH, comparable_features, suggested_nodes
+from hiergcn.advise.suggest import DEPTH, comparable_features, suggest
 from hiergcn.choose.portfolio import candidate_title
 from hiergcn.coarsening.diffusion import Diffusion
 from hiergcn.coarsening.receptive_field import receptive_field_sizes

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hiergcn
-from hiergcn import Graph, InputError, planted_graph, suggest
-from hiergcn.advise.suggest import suggested_nodes
+from hiergcn import Graph, InputError, planted_graph
+from hiergcn.advise.suggest import suggest
 from hiergcn.coarsening.diffusion import Diffusion
 
 
@@ -29,19 +29,18 @@ def test_nodes_with_a_label_are_never_suggested(graph: Graph) -> None:
     labels = np.where(np.arange(400) < 300, graph.truth, -1)
     some = graph.with_labels(labels)
     for confidence in (None, np.full(400, 0.5)):
-        nodes, _ = suggested_nodes(some, 40, confidence=confidence)
+        nodes = suggest(some, 40, confidence=confidence)["id"]
         assert len(set(nodes)) == 40
         assert nodes.min() >= 300
-    assert sorted(suggested_nodes(some, 100)[0]) == list(range(300, 400))
+    assert sorted(suggest(some, 100)["id"]) == list(range(300, 400))
 
 
 def test_unsure_parts_come_first(graph: Graph) -> None:
     unsure: np.ndarray = graph.truth == 2
     confidence = np.where(unsure, 0.4, 1.0)
-    found = [suggested_nodes(graph.with_labels(None), 10, confidence=confidence, seed=seed) for seed in range(5)]
-    assert np.mean([unsure[nodes].mean() for nodes, _ in found]) > 0.85
-    reasons = found[0][1]
-    assert re.search(r"stands for \d+ nodes without a label, mean confidence 0\.[456]", reasons[0])
+    found = [suggest(graph.with_labels(None), 10, confidence=confidence, seed=seed) for seed in range(5)]
+    assert np.mean([unsure[table["id"]].mean() for table in found]) > 0.85
+    assert re.search(r"stands for \d+ nodes without a label, mean confidence 0\.[456]", found[0]["reason"][0])
 
 
 def test_better_than_random_nodes(graph: Graph) -> None:
@@ -52,7 +51,7 @@ def test_better_than_random_nodes(graph: Graph) -> None:
         found = diffusion.harmonic(nodes, truth[nodes], 4).argmax(axis=1)
         return float((found == truth).mean())
 
-    ours = np.mean([accuracy(suggested_nodes(bare, 12, seed=seed)[0]) for seed in range(10)])
+    ours = np.mean([accuracy(suggest(bare, 12, seed=seed)["id"].to_numpy()) for seed in range(10)])
     random = np.mean([accuracy(np.random.default_rng(seed).choice(400, 12, replace=False)) for seed in range(10)])
     assert ours > random + 0.03
 

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from dataclasses import replace
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from hiergcn.evaluate.calibration import describe_calibration
 from hiergcn.evaluate.metrics import metrics_for, result_key
 from hiergcn.graph import Graph, Split
 from hiergcn.reports.classes import class_order
-from hiergcn.reports.figures import LETTER, SIZE, class_map, curves_figure, reliability_figure
+from hiergcn.reports.figures import curves_figure, reliability_figure
 from hiergcn.reports.panels import Figure
 from hiergcn.run.fit import fit
 from hiergcn.run.out_folder import write_manifest
@@ -178,19 +177,6 @@ def test_classes_named_by_numbers_are_in_their_order() -> None:
     named = [{"name": name, "support": support} for name, support in (("10", 5), ("9", 7), ("-1.5", 1))]
     assert class_order(named) == [2, 1, 0]
     assert class_order([*named, {"name": "rest", "support": 6}]) == [1, 3, 0, 2]  # else the largest first
-
-
-def test_names_on_the_map_of_classes_are_whole_and_do_not_overlap() -> None:
-    places = np.column_stack([np.repeat([0.0, 50.0, 100.0], 20), np.arange(60.0)])
-    picture = class_map(places, np.repeat([0, 1, 2], 20), ["Consumer Electronics", "b", "Food & Beverage"], ["red"] * 3)
-    for words in re.findall(r'<text x="([\d.]+)"[^>]*>([^<]*)<', picture):
-        half = LETTER * len(unescape(words[1])) / 2
-        assert half < float(words[0]) < SIZE - half
-    places = np.repeat(np.random.default_rng(0).random((10, 2)), 6, axis=0)  # all classes are at one place
-    picture = class_map(places, np.arange(60) % 6, [f"class {k}" for k in range(6)], ["red"] * 6)
-    heights = sorted(float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)"', picture))
-    assert len(heights) == 6
-    assert min(np.diff(heights)) > 16
 
 
 def test_warnings_are_shown(run: Path) -> None:

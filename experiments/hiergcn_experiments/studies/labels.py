@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
@@ -32,7 +33,7 @@ from hiergcn.research import (
     find_doubts,
     fit,
     fit_temperature,
-    suggested_nodes,
+    suggest,
 )
 from hiergcn_experiments.experiment import Experiment, Measurement, Scope
 
@@ -117,8 +118,12 @@ class HiddenLabels:
         others = np.setdiff1d(np.flatnonzero(self.truth >= 0), nodes)
         return float((probabilities[others].argmax(axis=1) == self.truth[others]).mean())
 
-    def suggested(self, budget: int, seed: int) -> Nodes:
-        return suggested_nodes(self.bare, budget, hierarchy=self.hierarchy, seed=seed)[0]
+    def suggested(
+        self, budget: int, seed: int, labelled: Graph | None = None, confidence: NDArray[Any] | None = None
+    ) -> Nodes:
+        graph = labelled or self.bare
+        table = suggest(graph, budget, confidence=confidence, hierarchy=self.hierarchy, seed=seed)
+        return pd.Index(graph.ids).get_indexer(pd.Index(table["id"]))
 
     def rounds(self, seed: int, model: Callable[[Nodes], Probabilities], most: int) -> dict[str, float]:
         """Label, fit, suggest, repeat; return the accuracy by labels per class, up to `most`."""
@@ -128,13 +133,8 @@ class HiddenLabels:
             probabilities = model(nodes)
             found[str(per_class)] = self.accuracy(probabilities, nodes)
             if per_class < most:
-                more, _ = suggested_nodes(
-                    self.labelled(nodes),
-                    ROUND * self.n_classes,
-                    confidence=probabilities.max(axis=1),
-                    hierarchy=self.hierarchy,
-                    seed=seed,
-                )
+                sure = probabilities.max(axis=1)
+                more = self.suggested(ROUND * self.n_classes, seed, self.labelled(nodes), sure)
                 nodes = np.concatenate([nodes, more])
         return found
 
@@ -317,7 +317,7 @@ def labels_scale(nodes: int) -> dict[str, Any]:
     began = perf_counter()
     hierarchy = coarsen(graph.adjacency, DEPTH)
     coarsened = perf_counter()
-    suggested_nodes(graph, 100, hierarchy=hierarchy)
+    suggest(graph, 100, hierarchy=hierarchy)
     return {"edges": graph.n_edges, "coarsen": coarsened - began, "suggest": perf_counter() - coarsened}
 
 

@@ -85,7 +85,41 @@ def suggest(
         hierarchy: of the graph, as deep as coarsening goes; made if None.
         seed: of the random draws.
     """
-    nodes, reasons = suggested_nodes(graph, budget, confidence=confidence, hierarchy=hierarchy, seed=seed)
+    order = canonical_order(graph.ids)
+    if order is not None:  # so that the order of rows has no effect
+        sure = None if confidence is None else confidence[order]
+        given = hierarchy and hierarchy.reordered(order)
+        return suggest(graph.reordered(order), budget, confidence=sure, hierarchy=given, seed=seed)
+    if not isinstance(budget, int | np.integer):
+        raise InputError(f"The budget is {budget!r:.40}; give a whole number of nodes.")
+    if budget < 1:
+        raise InputError(f"The budget is {budget}; ask for at least 1 node.")
+    known = np.zeros(graph.n_nodes, dtype=np.bool_)
+    known[graph.labelled] = True
+    left = graph.n_nodes - int(known.sum())
+    if not left:
+        raise InputError("Every node has a label already; there is nothing to suggest.")
+    if budget > left:
+        raise InputError(f"The budget is {budget:,}, but only {left:,} nodes have no label; ask for at most that many.")
+    # features that are made from the edges say nothing new
+    plan: dict[str, Any] = {"seed": seed, "features": comparable_features(graph) if graph.has_own_features else None}
+    hierarchy = hierarchy or coarsen(graph.adjacency, DEPTH)
+    if confidence is not None:
+        doubt = np.maximum(1.0 - confidence.astype(np.float64), _LEAST_DOUBT)
+        nodes, cluster = spread_sample(hierarchy, np.where(known, 0.0, doubt), budget, **plan)
+    else:  # clusters that hold a label need no other
+        nodes, cluster = spread_sample(hierarchy, np.ones(graph.n_nodes), budget + known.sum(), **plan)
+        unknown = np.setdiff1d(np.arange(len(nodes)), cluster[known])
+        number = np.full(len(nodes) + 1, -1, dtype=np.int64)  # the last one is for nodes without a cluster
+        number[unknown] = np.arange(len(unknown))
+        nodes, cluster = nodes[unknown][:budget], number[cluster]
+    inside = (cluster >= 0) & ~known
+    count = np.bincount(cluster[inside], minlength=len(nodes))[: len(nodes)]
+    reasons = [f"stands for {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
+    if confidence is not None:
+        total = np.bincount(cluster[inside], weights=confidence[inside], minlength=len(nodes))
+        means = [f"{'mean ' if n > 1 else ''}confidence {part / n:.2f}" for n, part in zip(count, total, strict=True)]
+        reasons = [f"{reason}, {part}" for reason, part in zip(reasons, means, strict=True)]
     return pd.DataFrame({"id": graph.ids[nodes], "reason": reasons, "label": ""})
 
 
@@ -98,63 +132,6 @@ def page_suggestions(
         return None
     budget = min(max(2 * graph.n_classes, FEWEST), MOST, left)
     return suggest(graph, budget, confidence=confidence, hierarchy=hierarchy)
-
-
-def suggested_nodes(
-    graph: Graph,
-    budget: int,
-    *,
-    confidence: NDArray[np.floating] | None = None,
-    hierarchy: Hierarchy | None = None,
-    seed: int = 0,
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the numbers of the nodes that `suggest` names, and the reasons."""
-    order = canonical_order(graph.ids)
-    if order is not None:  # so that the order of rows has no effect
-        sure = None if confidence is None else confidence[order]
-        given = hierarchy and hierarchy.reordered(order)
-        nodes, reasons = suggested_nodes(graph.reordered(order), budget, confidence=sure, hierarchy=given, seed=seed)
-        return order[nodes], reasons
-    if not isinstance(budget, int | np.integer):
-        raise InputError(f"The budget is {budget!r:.40}; give a whole number of nodes.")
-    if budget < 1:
-        raise InputError(f"The budget is {budget}; ask for at least 1 node.")
-    known = np.zeros(graph.n_nodes, dtype=np.bool_)
-    known[graph.labelled] = True
-    left = graph.n_nodes - int(known.sum())
-    if not left:
-        raise InputError("Every node has a label already; there is nothing to suggest.")
-    if budget > left:
-        raise InputError(f"The budget is {budget:,}, but only {left:,} nodes have no label; ask for at most that many.")
-    plan: dict[str, Any] = {"seed": seed}
-    if graph.has_own_features:  # those made from the edges say nothing new
-        plan["features"] = comparable_features(graph)
-    hierarchy = hierarchy or coarsen(graph.adjacency, DEPTH)
-    if confidence is not None:
-        doubt = np.maximum(1.0 - confidence.astype(np.float64), _LEAST_DOUBT)
-        sample = spread_sample(hierarchy, np.where(known, 0.0, doubt), budget, **plan)
-        return sample.nodes, _reasons(sample, known, confidence)
-    sample = spread_sample(hierarchy, np.ones(graph.n_nodes), budget + known.sum(), **plan)
-    holds_label = np.zeros(len(sample.nodes) + 1, dtype=np.bool_)  # the last one is for nodes without a cluster
-    holds_label[sample.cluster[known]] = True
-    unknown = np.flatnonzero(~holds_label[:-1])
-    number = np.full(len(holds_label), -1, dtype=np.int64)
-    number[unknown] = np.arange(len(unknown))
-    sample = Sample(sample.nodes[unknown][:budget], number[sample.cluster])
-    return sample.nodes, _reasons(sample, known, confidence)
-
-
-def _reasons(sample: Sample, known: NDArray[np.bool_], confidence: NDArray[np.floating] | None) -> list[str]:
-    inside = (sample.cluster >= 0) & ~known
-    count = np.bincount(sample.cluster[inside], minlength=len(sample.nodes))[: len(sample.nodes)]
-    reasons = [f"stands for {n:,} nodes without a label" if n > 1 else "stands for itself alone" for n in count]
-    if confidence is None:
-        return reasons
-    total = np.bincount(sample.cluster[inside], weights=confidence[inside], minlength=len(sample.nodes))
-    return [
-        f"{reason}, {'mean ' if n > 1 else ''}confidence {sure / n:.2f}"
-        for reason, n, sure in zip(reasons, count, total, strict=False)
-    ]
 
 
 def spread_sample(

@@ -26,7 +26,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hiergcn.coarsening import CoarsenConfig, Hierarchy, coarsen
-from hiergcn.compiled.jit import kernel
 from hiergcn.reports.classes import class_order
 from hiergcn.reports.headline import UNSURE
 from hiergcn.reports.leaderboard import evaluated_parts
@@ -378,31 +377,16 @@ def _in_unit_square(places: Positions) -> tuple[Positions, float]:
 
 def _kept_edges(adjacency: sp.csr_array) -> tuple[Array, Array, Array]:
     """Return source, target (the larger number) and weight of each edge that the page keeps, sorted."""
-    n = adjacency.shape[0]
-    if adjacency.nnz // 2 <= WHOLE_EDGES:
-        entries = adjacency.tocoo()
-        source: Array = entries.row
-        target: Array = entries.col
-        weight: Array = entries.data
-    else:
-        source = np.flatnonzero(np.diff(adjacency.indptr))
-        target, weight = _strongest(adjacency.indptr, adjacency.indices, adjacency.data, source)
-    pair = np.minimum(source, target) * np.int64(n) + np.maximum(source, target)
+    entries = adjacency.tocoo()
+    source: Array = entries.row
+    target: Array = entries.col
+    weight: Array = entries.data
+    if adjacency.nnz // 2 > WHOLE_EDGES:  # the strongest of each node; of equals the nearest in tree order
+        for by_weight in (True, False):
+            values = -weight if by_weight else 2 * np.abs(target - source) + (target > source)
+            starts = np.flatnonzero(np.diff(source, prepend=-1))
+            best = np.repeat(np.minimum.reduceat(values, starts), np.diff(starts, append=len(values)))
+            source, target, weight = (array[values == best] for array in (source, target, weight))
+    pair = np.minimum(source, target) * np.int64(adjacency.shape[0]) + np.maximum(source, target)
     pairs, where = np.unique(pair, return_index=True)
-    return pairs // n, pairs % n, weight[where]
-
-
-@kernel
-def _strongest(indptr: Array, indices: Array, data: Array, rows: Array) -> tuple[Array, Array]:
-    """Return the heaviest neighbour of each row and its weight; ties go to the nearest in tree order."""
-    target = np.empty(len(rows), dtype=np.int64)
-    weight = np.empty(len(rows))
-    for k in range(len(rows)):
-        i = rows[k]
-        best = indptr[i]
-        for at in range(indptr[i] + 1, indptr[i + 1]):
-            nearer = abs(indices[at] - i) < abs(indices[best] - i)
-            if data[at] > data[best] or (data[at] == data[best] and nearer):
-                best = at
-        target[k], weight[k] = indices[best], data[best]
-    return target, weight
+    return pairs // adjacency.shape[0], pairs % adjacency.shape[0], weight[where]

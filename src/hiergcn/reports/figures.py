@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from hiergcn.reports import axes
 from hiergcn.reports.explorer import RADIUS, Ints, Positions, Tree
-from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, PAPER, SECOND, VALUE_COLOURS, value_ends, value_names
+from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS, value_ends, value_names
 from hiergcn.reports.panels import Entry, Figure, Panel, legend_html, number
 
 if TYPE_CHECKING:
@@ -33,11 +33,7 @@ PICTURE_PANELS = 3
 PICTURE_NODES = 3000
 PICTURE_EDGES = 3000
 MAP_POINTS = 6000
-MAP_NAMES = 10
 MAP_MARGIN = 10
-NAME_LENGTH = 22
-LETTER = 9.2
-"""Mean width of a letter of a name, in the unit of the picture."""
 
 
 class Picture(NamedTuple):
@@ -184,30 +180,6 @@ def levels_pictures(
         words = f"Level {level}: {len(width):,} {'hyper-nodes' if level else 'nodes'}"
         pictures.append(Picture(_svg(drawn, words, place, scale * width.max() / 2), words))
     return pictures
-
-
-def class_map(
-    components: npt.NDArray[np.float64], predicted: Ints, names: Sequence[str], colours: Sequence[str]
-) -> Markup:
-    """Draw each node at two coordinates, coloured by predicted class, with the name of each class at its median."""
-    step = -(-len(components) // MAP_POINTS)
-    predicted, (place, _) = predicted[::step], scaled(components[::step] @ np.array([1, -1j]), 0.0)
-    drawn = [f'<g opacity="0.75">{disc_paths(place, np.full(len(place), 7), predicted, colours)}</g>']
-    look = f'text-anchor="middle" font-size="16" font-weight="600" fill="{INK}" stroke="{PAPER}" stroke-width="5"'
-    spots: list[tuple[complex, float]] = []  # with half the width of the name
-    counts = np.bincount(predicted, minlength=len(names))
-    for which in [k for k in np.argsort(-counts, kind="stable")[:MAP_NAMES] if counts[k]]:
-        name = names[which] if len(names[which]) <= NAME_LENGTH else names[which][: NAME_LENGTH - 1] + "…"
-        middle, half = place[predicted == which], LETTER * len(name) / 2
-        edge = half + MAP_MARGIN  # so that the name is whole in the picture
-        spot = complex(min(max(np.median(middle.real), edge), SIZE - edge), np.median(middle.imag))
-        while any(abs(spot.imag - o.imag) < 20 and abs(spot.real - o.real) < half + other for o, other in spots):
-            spot += 20j
-        spots.append((spot, half))
-        at = f'x="{number(spot.real)}" y="{number(spot.imag)}"'
-        drawn.append(f'<text {at} {look} paint-order="stroke" stroke-linejoin="round">{escape(name)}</text>')
-    about = "Nodes by their class probabilities, coloured by predicted class."
-    return _svg(drawn, about, np.append(place, [spot for spot, _ in spots]), MAP_MARGIN)  # names may be below
 
 
 def place_map(places: Positions, group: Ints, colours: Sequence[str], description: str) -> Picture:

@@ -19,7 +19,7 @@ from hiergcn.reports.explorer import Tree, explorer_data, layout, principal_comp
 from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
 from hiergcn.reports.leaderboard import Board, board_of
 from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours, value_ends
-from hiergcn.reports.panels import Cell
+from hiergcn.reports.panels import Cell, Entry, legend_html
 from hiergcn.reports.template import in_script, mean_and_std, rendered, script, settings_rows
 from hiergcn.settings.settings import recipe_files
 
@@ -104,7 +104,10 @@ def _class_values(run: "Run", board: Board, predicted: npt.NDArray[np.int64], co
         text = f"accuracy against confidence on {calibration['on']} nodes; the sentence above gives its error."
         reliability = figures.reliability_figure(calibration).html(text)
     if len(names) > 2 and not classes.many:  # two classes have one probability, and many cannot be told apart
-        class_map = figures.class_map(principal_components(run.probabilities), predicted, names, colours)
+        places = principal_components(run.probabilities) @ np.array([1, -1j])
+        about = "Nodes by their class probabilities, coloured by predicted class."
+        legend = legend_html([Entry(row.name, row.colour) for row in classes.rows])
+        class_map = legend + figures.place_map(places, predicted, colours, about).svg
     tests = (metrics["test_accuracy"] or {}).get("per_seed", [None] * len(metrics["seeds"]))
     columns = metrics["seeds"], tests, metrics["val_accuracy"]["per_seed"], metrics["best_epoch"]
     return {
@@ -177,14 +180,8 @@ def _level_rows(hierarchy: Hierarchy) -> dict[str, Any]:
     return {"rows": rows, "size_axis": Cell.head(size), "reach_axis": Cell.head(reach)}
 
 
-def _size_rows(sizes: list[int]) -> list[dict[str, Any]]:
-    """Return a row for each size of prediction sets that occurs: name, nodes, share and bar; large sizes together."""
+def _size_rows(sizes: list[int]) -> list[tuple[str, int, float]]:
+    """Return name, nodes and share of each size of prediction sets that occurs; large sizes together."""
     counts = {str(size): nodes for size, nodes in enumerate(sizes[:SHOWN_SIZES], start=1)}
     counts[f"more than {SHOWN_SIZES}"] = sum(sizes[SHOWN_SIZES:])
-    counts, rows = {size: nodes for size, nodes in counts.items() if nodes}, list[dict[str, Any]]()
-    axis = axes.span([100 * nodes / sum(sizes) for nodes in counts.values()], zero=True, most=100)
-    for size, nodes in counts.items():
-        cell = Cell(axis)
-        cell.bar((0, 100 * nodes / sum(sizes)), 0, 12, FIRST, tip=f"{nodes:,} nodes")
-        rows.append({"size": size, "nodes": nodes, "share": nodes / sum(sizes), "plot": cell.html()})
-    return rows
+    return [(size, nodes, nodes / sum(sizes)) for size, nodes in counts.items() if nodes]
