@@ -201,9 +201,11 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         """Change arguments of the constructor, all of them or none: `set_params(levels=3, seed=1)`."""
         changed = copy(self)
         changed._given = self._given | {name: value for name, value in params.items() if name not in _DEFAULTS}
-        changed.__dict__.update((name, value) for name, value in params.items() if name in _DEFAULTS)
+        for name in params.keys() & _DEFAULTS.keys():
+            setattr(changed, name, params[name])
         changed._requested()
-        self.__dict__.update(changed.__dict__)
+        for name, value in vars(changed).items():
+            setattr(self, name, value)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

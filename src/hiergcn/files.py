@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from hiergcn.errors import InputError, UnwritableError
 
@@ -90,9 +90,8 @@ def write_csv(
     # the writer does not quote a lone carriage return, but readers take it for the end of a line
     breaks = any(table[name].str.contains("\r", regex=False).any() for name in _text_columns(table))
     decimals = None if digits is None else f"%.{digits}f"
-    table.to_csv(
-        target, index=False, float_format=decimals, quoting=csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
-    )
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if breaks else csv.QUOTE_MINIMAL
+    table.to_csv(target, index=False, float_format=decimals, quoting=quoting)
 
 
 def escaped(frame: "pd.DataFrame") -> "pd.DataFrame":

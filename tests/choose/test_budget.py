@@ -72,9 +72,9 @@ def test_a_job_that_is_done_waits_for_one_that_ends_before_it_by_price() -> None
     lanes.start("slow", None, 0.1)
     lanes.start("quick", None, 0.2)
     assert not lanes.free
-    assert lanes.wait()[::2] == ("quick", pytest.approx(6.0))
+    assert list(lanes.wait()[::2]) == ["quick", pytest.approx(6.0)]
     assert lanes.now == pytest.approx(7.0)
-    assert lanes.wait()[::2] == ("slow", pytest.approx(10.0))
+    assert list(lanes.wait()[::2]) == ["slow", pytest.approx(10.0)]
 
 
 def test_a_job_that_has_gone_on_for_longer_need_not_end_first() -> None:

@@ -101,7 +101,7 @@ class TestPlus:
         cell = PLUS["plus-few-labels", "hgcn-plus", "cora", "3"]
         assert cell.settings.preset == "plus-few"
         assert [(split.number, seed) for split, seed in cell.runs] == [(number, number) for number in range(20)]
-        assert all(split.small_validation for split, _ in cell.runs)
+        assert all(isinstance(split, FewLabels) and split.small_validation for split, _ in cell.runs)
 
     def test_rivals_share_the_runs_of_the_paper(self) -> None:
         table3 = {cell.key: cell for cell in paper_experiments(FULL)["table3"].cells()}

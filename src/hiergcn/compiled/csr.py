@@ -35,7 +35,7 @@ def is_one_number(array: npt.NDArray[Any]) -> bool:
 class Rows(NamedTuple):
     """A canonical CSR matrix as read-only arrays: columns ascend in each row, no duplicates, no explicit zeros."""
 
-    indptr: Int64s  # (n + 1,)
+    indptr: npt.NDArray[Any]  # (n + 1,) int64; int32 where models make one
     indices: Int32s  # (nnz,)
     data: Floats  # (nnz,) float64, or float32 if that is exact
 

@@ -50,7 +50,7 @@ def plan_memory(
 def planned_to_fit(graph: Graph, settings: Settings, hierarchy: Hierarchy | None, device: torch.device) -> MemoryPlan:
     """Return the memory plan; raise an `InputError` with a remedy if there is not enough memory for it."""
     free, needed = available_memory(device), partial(needed_on, device)
-    available = np.inf if free is None else free
+    available: float = np.inf if free is None else free
     batched = settings.train.batch_validation and settings.train.batches > 1
     plans = [plan_memory(graph, settings, hierarchy, full_validation=whole) for whole in (not batched, False)]
     for plan in plans:

@@ -92,8 +92,8 @@ class Spread:
         factors = (np.array([level.share for level in levels]) / (orders + 1)).astype(np.float32)
         inverse = (1.0 / weight[: first[1]]).astype(np.float32)
         inverse = inverse[:0] if (inverse == 1.0).all() else inverse
-        parts = (Rows(matrix.indptr, matrix.indices, matrix.data.astype(np.float32)) for matrix in (adjacency, means))
-        return Stacked(first.astype(np.int64), orders, factors, *parts, group.astype(np.int64), inverse)
+        sums, averages = (Rows(one.indptr, one.indices, one.data.astype(np.float32)) for one in (adjacency, means))
+        return Stacked(first.astype(np.int64), orders, factors, sums, averages, group.astype(np.int64), inverse)
 
     def __call__(self, H: Tensor) -> Tensor:
         """Return P H; (n, d) -> (n, d), or of each of m matrices, (m, n, d) -> (m, n, d)."""
