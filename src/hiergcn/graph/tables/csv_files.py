@@ -42,7 +42,7 @@ from hiergcn.graph.tables.label_columns import Labels, look_like_numbers, read_t
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.table_files import TableFile, typed_table
 from hiergcn.graph.tables.text_columns import Origin
-from hiergcn.graph.tables.text_files import LONG, TextFile, as_frame, checked_text
+from hiergcn.graph.tables.text_files import LONG, TextFile, as_frame
 from hiergcn.graph.target import Classes, Numbers
 
 PACKED = (".gz", ".zst", ".bz2", ".xz")
@@ -153,14 +153,11 @@ def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOpt
     if nodes is None and (name := node_option(options)):
         raise InputError(f"Column {name!r} belongs to a file of nodes, and none is given; name it after the edges.")
     try:
-        file = _opened(edges, options)
-        if file.path.is_file() and file.path.stat().st_size >= LONG:
-            Thread(target=import_module, args=("numba",)).start()  # which compiles the kernels that build a large graph
         listed = None if nodes is None else _read_nodes(_opened(nodes, options), options)
-        links = _read_edges(file, options, listed)
+        links = _read_edges(_opened(edges, options), options, listed)
         return CsvGraph(Graph(**graph_parts(links, listed, graph_name(edges))), links, listed)
     except InputError:
-        _check_files(edges, nodes, options)
+        _check_order(edges, nodes, options)
         raise
 
 
@@ -168,12 +165,10 @@ def _opened(path: str | Path, options: CsvOptions) -> TextFile | TableFile:
     return typed_table(path) or TextFile.from_path(path, options.get("delimiter"))
 
 
-def _check_files(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> None:
-    """Refuse damaged text, and edges and nodes in each other's place: causes that other errors would not show."""
+def _check_order(edges: str | Path, nodes: str | Path | None, options: CsvOptions) -> None:
+    """Refuse edges and nodes in each other's place, a cause that other errors would not show."""
     names: list[list[str]] = []
     for path in (edges,) if nodes is None else (nodes, edges):
-        if typed_table(path) is None:
-            checked_text(Path(path))
         file = _opened(path, options)
         names.append(file.names if isinstance(file, TableFile) else [*file.first, *(file.commented_names or ())])
     ends = usual_ends(names[0])
@@ -206,6 +201,8 @@ def _read_nodes(file: TextFile | TableFile, options: CsvOptions) -> NodeTable:
 
 
 def _read_edges(file: TextFile | TableFile, options: CsvOptions, nodes: NodeTable | None) -> EdgeTable:
+    if file.path.is_file() and file.path.stat().st_size >= LONG:
+        Thread(target=import_module, args=("numba",)).start()  # which compiles the kernels that build a large graph
     if isinstance(file, TextFile):
         if len(file.first) < 2:
             where = f"{file}, row {file.first_line}"

@@ -23,7 +23,7 @@ from hiergcn.graph.split import PARTS, Split
 from hiergcn.graph.tables.column_roles import LABEL, CsvOptions, NodeColumns, shown_names
 from hiergcn.graph.tables.feature_columns import floats
 from hiergcn.graph.tables.text_columns import MISSING, Origin, coded_texts
-from hiergcn.graph.tables.text_files import TextFile, as_frame, checked_text
+from hiergcn.graph.tables.text_files import TextFile, as_frame
 from hiergcn.graph.target import Classes, Numbers
 
 if TYPE_CHECKING:
@@ -201,22 +201,14 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
 
     If the graph has numbers to predict, the labels are numbers.
     """
-    file = Path(path)
-    try:
-        return _with_labels_of(graph, TextFile.from_path(file), unknown)
-    except InputError:
-        checked_text(file)  # what is wrong with the bytes shows in many ways
-        raise
-
-
-def _with_labels_of(graph: "Graph", layout: TextFile, unknown: Sequence[str] | None) -> "Graph":
-    roles, file = NodeColumns.choose(layout, layout.names, CsvOptions()), layout.path.name
+    source = TextFile.from_path(path)
+    roles, file = NodeColumns.choose(source, source.names, CsvOptions()), source.path.name
     if roles.label is None:
-        there = f"its columns are {shown_names(layout.names)}"
+        there = f"its columns are {shown_names(source.names)}"
         raise InputError(
-            f"{layout} has no column named {' or '.join(LABEL)}; name the column of the labels so ({there})."
+            f"{source} has no column named {' or '.join(LABEL)}; name the column of the labels so ({there})."
         )
-    table = as_frame(layout.read(layout.names, roles.text)[0])
+    table = as_frame(source.read(source.names, roles.text)[0])
     ids, labels = table[roles.id].fillna("").str.strip(), table[roles.label]
     names: list[str] = []
     values: NDArray[Any]
@@ -224,7 +216,7 @@ def _with_labels_of(graph: "Graph", layout: TextFile, unknown: Sequence[str] | N
     is_known: Callable[[NDArray[Any]], NDArray[np.bool_]]
     target = graph.target
     if isinstance(target, Numbers):
-        word, values, before = "value", read_targets(labels, layout), target.truth
+        word, values, before = "value", read_targets(labels, source), target.truth
         is_known, remedy = (lambda values: ~np.isnan(values)), "fill in those of some nodes"
     else:
         word, given = "label", read_labels(labels, unknown)
@@ -235,7 +227,7 @@ def _with_labels_of(graph: "Graph", layout: TextFile, unknown: Sequence[str] | N
         is_known, remedy = (lambda values: values >= 0), "fill in the class of some nodes"
     filled = np.flatnonzero(is_known(values))
     if not filled.size:
-        raise InputError(f"{layout}, column {roles.label!r}: every {word} is blank; {remedy}.")
+        raise InputError(f"{source}, column {roles.label!r}: every {word} is blank; {remedy}.")
     values = values[filled]
     node: NDArray[np.int64] = pd.Index(graph.ids.astype(str)).get_indexer(pd.Index(ids.iloc[filled]))
     absent = np.flatnonzero(node < 0)
@@ -244,11 +236,11 @@ def _with_labels_of(graph: "Graph", layout: TextFile, unknown: Sequence[str] | N
         wrong = f"id {ids.iloc[row]!r:.80} is not a node of the graph" if ids.iloc[row] else "the id is blank"
         remedy = f"give the id of a node, such as {str(graph.ids[0])!r:.60}"
         more = f" ({absent.size:,} such rows)" if absent.size > 1 else ""
-        raise InputError(f"{layout.at(row, roles.id)}: {wrong}; {remedy}{more}.")
+        raise InputError(f"{source.at(row, roles.id)}: {wrong}; {remedy}{more}.")
     same_node = pd.Series(values).groupby(node)
     again = np.flatnonzero((same_node.transform("nunique") > 1) & (same_node.cumcount() > 0))
     if again.size:
-        where = layout.at(filled[again[0]], roles.id)
+        where = source.at(filled[again[0]], roles.id)
         raise InputError(f"{where}: an earlier row gives this node another label; keep one of them.")
     after = before.copy()
     after[node] = values

@@ -1,8 +1,7 @@
 """Files of delimited text, plain or compressed, in UTF-8 or UTF-16: their layout, as the first lines show it, and rows.
 
 If a file begins with `#`, as every edge list of SNAP does, or with `%`, as those of KONECT do, all its lines that begin
-so are comments. If anything fails, `checked_text` says what is wrong with the bytes, and where, before a reader's own
-complaint counts.
+so are comments. What is wrong with the bytes is said, and where, before a reader's own complaint counts.
 """
 
 import bz2
@@ -17,7 +16,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -126,12 +125,18 @@ def check_regular(path: Path) -> None:
         raise InputError(f"{path} is a pipe or a device; write its content to a file and give the path of that.")
 
 
-def checked_text(path: Path) -> tuple[bytes, int]:
-    """Return the text, checked, with comment lines empty, so that line numbers stay; and the number of these."""
-    check_regular(path)
-    with naming_failure(path), opened(path)[0] as stream:
-        text = stream.read().removeprefix(codecs.BOM_UTF8)
-    marker, where = _comment_marker(path, text[:1024]).encode(), f"{path}, line"
+def _check_text(path: Path, text: bytes) -> None:
+    """Refuse bytes that are no text, or another format."""
+    head, words, where = text[:1024], text[:64].lstrip().lower(), f"{path}, line"
+    what = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or words.startswith(magic)), None)
+    if head[257:262] == b"ustar":
+        what = ["a tar archive", "unpack it and give a file of it"]
+    elif head.startswith(b"PK\x03\x04") and (path.suffix == ".npz" or b".npy" in head):
+        what = ["an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz"]
+    elif words.startswith(b"<?xml") and b"<graphml" in head:
+        what = list(GRAPHML)
+    if what is not None:
+        raise InputError(f"{path} is {what[0]}, not a CSV file; {what[1]}.")
     if (nul := text.find(b"\0")) >= 0:
         line = 1 + text.count(b"\n", 0, nul)
         raise InputError(f"{where} {line}: a NUL byte, so this is not text; save the table as CSV in UTF-8.")
@@ -146,23 +151,6 @@ def checked_text(path: Path) -> tuple[bytes, int]:
             f"{where} {line}: byte 0x{wrong:02x} is not UTF-8 text (perhaps Latin-1 or Windows-1252, or no text at "
             f"all); save the table as CSV in UTF-8."
         ) from error
-    return re.subn(rb"^" + marker + rb".*", b"", text, flags=re.MULTILINE) if marker else (text, 0)
-
-
-def _comment_marker(path: Path, head: bytes) -> str:
-    """Return what comments begin with, nothing if the first line is none; refuse what is no table."""
-    begin = head.removeprefix(codecs.BOM_UTF8)
-    words = begin[:64].lstrip().lower()
-    what = next((rest for magic, *rest in OTHER_FORMATS if head.startswith(magic) or words.startswith(magic)), None)
-    if head[257:262] == b"ustar":
-        what = ["a tar archive", "unpack it and give a file of it"]
-    elif head.startswith(b"PK\x03\x04") and (path.suffix == ".npz" or b".npy" in head):
-        what = ["an archive of NumPy arrays", "give a graph of Graph.to_npz alone, under a name that ends in .npz"]
-    elif words.startswith(b"<?xml") and b"<graphml" in head:
-        what = list(GRAPHML)
-    if what is not None:
-        raise InputError(f"{path} is {what[0]}, not a CSV file; {what[1]}.")
-    return begin[:1].decode() if begin[:1] in COMMENTS else ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +158,8 @@ class TextFile(Origin):
     """A file of delimited text, and how it is written, as its first lines show."""
 
     is_delimited = True
+    text: bytes = field(repr=False)
+    """All of it, checked, until it is read."""
     compression: str | None
     encoding: str
     marker: str
@@ -189,7 +179,7 @@ class TextFile(Origin):
 
     @classmethod
     def from_path(cls, path: str | Path, delimiter: str | None = None) -> "TextFile":
-        """Look at the first lines of a file; the delimiter is guessed from them unless given."""
+        """Load and check a file; the delimiter is guessed from its first lines unless given."""
         delimiter, file = DELIMITER_NAMES.get(delimiter or "", delimiter), Path(path)
         if delimiter is not None and len(delimiter) != 1:
             raise InputError(f"The delimiter {delimiter!r:.20} must be a single character, such as a comma.")
@@ -198,8 +188,10 @@ class TextFile(Origin):
             compression = compression_of(file)
             stream, encoding = opened(file)
             with stream:
-                marker = _comment_marker(file, stream.read(1024))
-            lines, first_line, comments = _sample(file, marker)
+                text = stream.read().removeprefix(codecs.BOM_UTF8)
+        _check_text(file, text)
+        marker = text[:1].decode() if text[:1] in COMMENTS else ""
+        lines, first_line, comments = _sample(file, text, marker)
         if not lines:
             remarks = f"has only lines that begin with {marker}, which are comments" if comments else "is empty"
             raise InputError(f"{path} {remarks}; give a table with a line of column names.")
@@ -220,7 +212,7 @@ class TextFile(Origin):
             )
         above, comment = len(comments), (comments or [""])[-1]
         compressed = compression and compression[0]
-        return cls(file, compressed, encoding, marker, delimiter, first, first_line, above, comment)
+        return cls(file, text, compressed, encoding, marker, delimiter, first, first_line, above, comment)
 
     @property
     def looks_like_data(self) -> bool:
@@ -255,7 +247,7 @@ class TextFile(Origin):
 
         Reads the file again, for a message.
         """
-        with _lines(self.path) as lines:
+        with io.TextIOWrapper(cast(Any, opened(self.path)[0]), encoding="utf-8-sig", newline="") as lines:
             shown = ("\n" if self.marker and line.startswith(self.marker) else line for line in lines)
             reader = csv.reader(shown, delimiter=self.delimiter, skipinitialspace=self.delimiter == " ")
             began = 1
@@ -271,8 +263,10 @@ class TextFile(Origin):
         outside `text` so are the usual words for it (NA, nan, null, ..). pyarrow reads a long file, on all cores,
         if these others are numbers.
         """
-        (content, comments), names = checked_text(self.path), self.names
-        file = replace(self, comments=comments)
+        names, content, comments, marker = self.names, self.text, 0, self.marker.encode()
+        if marker:  # comment lines become empty, so that line numbers stay
+            content, comments = re.subn(rb"^" + marker + rb".*", b"", content, flags=re.MULTILINE)
+        file = replace(self, comments=comments, text=b"")
         if self.delimiter != " " and len(content) >= LONG:
             from pyarrow import csv as arrow_csv
 
@@ -323,17 +317,12 @@ class TextFile(Origin):
             raise InputError(f"{self} cannot be read as a table: {reason}.") from error
 
 
-def _lines(path: Path) -> io.TextIOWrapper:
-    """Open the text as it is, comments included; every kind of line end is kept."""
-    return io.TextIOWrapper(cast(Any, opened(path)[0]), encoding="utf-8-sig", newline="")
-
-
-def _sample(path: Path, marker: str) -> tuple[list[str], int, list[str]]:
+def _sample(path: Path, text: bytes, marker: str) -> tuple[list[str], int, list[str]]:
     """Return the first records that are neither blank nor comments, the line of the first, and the comments above."""
     records: list[str] = []
     comments: list[str] = []
     first_line = 0
-    with _lines(path) as lines:
+    with io.TextIOWrapper(io.BytesIO(text), encoding="utf-8", newline="") as lines:
         numbered = enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), start=1)
         for number, line in numbered:
             if len(line) == LONGEST_LINE:
