@@ -45,7 +45,7 @@ class ClassRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Classes:
+class ClassSection:
     """The section of the classes."""
 
     rows: Sequence[ClassRow]
@@ -77,7 +77,7 @@ class Classes:
         return [list(divmod(k, len(wrong))) for k in order.tolist() if wrong.flat[k]]
 
 
-def class_section(run: "Run", colours: Sequence[str]) -> Classes:
+def class_section(run: "Run", colours: Sequence[str]) -> ClassSection:
     """Return the scores of each class and the confusion matrix of the evaluated nodes."""
     scores, names = run.scores["per_class"]["classes"], run.config["class_names"]
     trained = run.table.loc[run.table["split"] == "train", "label"].value_counts()
@@ -99,7 +99,7 @@ def class_section(run: "Run", colours: Sequence[str]) -> Classes:
         nodes = nodes[nodes.groupby("label")["label"].transform("size") > 1]
     true, predicted = (pd.Index(names).get_indexer(pd.Index(nodes[what])) for what in ("label", "predicted"))
     matrix = np.bincount(true * len(names) + predicted, minlength=len(names) ** 2).reshape(len(names), len(names))
-    return Classes(rows, matrix, Cell.head(axis), legend_html(LEGEND))
+    return ClassSection(rows, matrix, Cell.head(axis), legend_html(LEGEND))
 
 
 def class_order(classes: Sequence[Mapping[str, Any]]) -> list[int]:

@@ -10,7 +10,7 @@ from hiergcn.advise.doubtful import caution
 from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.calibration import describe_promise
 from hiergcn.evaluate.metrics import accuracy_interval
-from hiergcn.reports.classes import Classes
+from hiergcn.reports.classes import ClassSection
 from hiergcn.reports.leaderboard import Board
 from hiergcn.reports.template import mean_and_std
 from hiergcn.settings.registry import method_title
@@ -100,7 +100,7 @@ def title_of(dataset: str) -> str:
     return re.sub(r"(?i)[-_. ](edges?|links?)$", "", dataset)
 
 
-def next_steps(run: "Run", board: Board, classes: Classes) -> list[Step]:
+def next_steps(run: "Run", board: Board, classes: ClassSection) -> list[Step]:
     """Return what to do next, the most useful first."""
     steps = []
     if run.suggestions is not None and not run.suggestions.empty:
