@@ -33,7 +33,7 @@ from hiergcn.model.inputs import build_method
 from hiergcn.model.ops.ranks import Ranks, joined
 from hiergcn.settings.settings import settings_for
 from hiergcn.train.batches import Batches
-from hiergcn.train.loop import train_seed
+from hiergcn.train.loop import train_models
 
 CPU = torch.device("cpu")
 CLASSES, FEATURES, DEGREE, BATCHES, LEVELS = 8, 16, 12.0, 32, 4
@@ -104,9 +104,15 @@ def trained(graph: Graph, epochs: int) -> dict[str, Any]:
     hierarchy = coarsen(graph.adjacency, LEVELS, settings.coarsen)
     batches = Batches(method, None, task, hierarchy, BATCHES, CPU)
     ticks: list[float] = []
-    outcome = train_seed(
-        method, batches.model_inputs, task, settings.train, 0, CPU, lambda _: ticks.append(time.perf_counter()), batches
-    )
+    outcome = train_models(
+        method,
+        batches.model_inputs,
+        [(task, 0)],
+        settings.train,
+        CPU,
+        lambda _: ticks.append(time.perf_counter()),
+        batches,
+    )[0]
     seconds = [late - soon for soon, late in pairwise(ticks)]
     bits = hashlib.sha256(b"".join(value.numpy().tobytes() for value in (outcome.weights or {}).values()))
     return {

@@ -25,8 +25,7 @@ from hiergcn.datasets import load_dataset
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import SeedOutcome
-from hiergcn.train.side_by_side import train_side_by_side
+from hiergcn.train.loop import SeedOutcome, train_models
 
 LONG = 5.0  # seconds after which no new run starts
 
@@ -66,7 +65,9 @@ def measured(name: str, preset: str, epochs: int, seeds: int, repeats: int, devi
 
     def run(n: int) -> tuple[float, list[SeedOutcome]]:
         began = time.perf_counter()
-        outcomes = train_side_by_side(method, prepared, [task] * n, config, range(n), device)
+        outcomes = train_models(
+            method, prepared, [(task, seed) for seed in range(n)], config, device, side_by_side=True
+        )
         return time.perf_counter() - began, outcomes
 
     width = settings.model.hidden * settings.model.channels

@@ -19,8 +19,7 @@ from hiergcn.run.fit import fit
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import effective, settings_for
-from hiergcn.train.loop import train_seed
-from hiergcn.train.side_by_side import train_side_by_side
+from hiergcn.train.loop import train_models
 
 CPU = torch.device("cpu")
 NODES, VALUES = np.array([0, 3, 5, 8]), np.array([1.0, -2.0, 0.5, 4.0], dtype=np.float32)
@@ -129,9 +128,11 @@ def test_replicas_learn_what_each_would_alone() -> None:
     task, config = Task.of(numbers(), split()), TrainConfig(epochs=5, loss="mean")
     method = build_method("gcn", config_class("gcn")())
     prepared = method.prepare(task, None, CPU)
-    together: list[Any] = train_side_by_side(method, prepared, [task, task], config, [0, 1], CPU)
+    together: list[Any] = train_models(
+        method, prepared, [(task, seed) for seed in [0, 1]], config, CPU, side_by_side=True
+    )
     for seed, outcome in enumerate(together):
-        alone: Any = train_seed(method, prepared, task, config, seed, CPU)
+        alone: Any = train_models(method, prepared, [(task, seed)], config, CPU)[0]
         np.testing.assert_allclose(outcome.probabilities, alone.probabilities, atol=1e-4)
         np.testing.assert_allclose(outcome.history, alone.history, atol=1e-4)
 

@@ -17,7 +17,7 @@ from hiergcn.model.method import NodeModel, Prepared
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside
 from hiergcn.train.learners import labelled_nodes
-from hiergcn.train.loop import train_seed
+from hiergcn.train.loop import train_models
 
 CPU = torch.device("cpu")
 
@@ -62,7 +62,7 @@ def test_one_batch_of_everything_is_full_batch_training(graph: Graph, split: Spl
     batches = cut(graph, split, chosen, 1)
     assert batches.whole is not None
     full, batched = (
-        train_seed(batches.method, batches.whole, batches.task, chosen.train, 3, CPU, batches=some)
+        train_models(batches.method, batches.whole, [(batches.task, 3)], chosen.train, CPU, batches=some)[0]
         for some in (None, batches)
     )
     np.testing.assert_allclose(batched.history, full.history, rtol=1e-4, atol=1e-6)
@@ -159,7 +159,7 @@ def test_a_model_for_batches_alone_is_that_of_the_whole_graph(
     whole = batches.method.prepare(batches.task, batches.hierarchy, CPU)
     assert batches.model_inputs.features.shape[0] < 300 < whole.features.shape[0]
     found, expected = (
-        train_seed(batches.method, one, batches.task, chosen.train, 3, CPU, None, batches).weights or {}
+        train_models(batches.method, one, [(batches.task, 3)], chosen.train, CPU, None, batches)[0].weights or {}
         for one in (batches.model_inputs, whole)
     )
     assert found.keys() == expected.keys() > set()

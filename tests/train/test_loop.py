@@ -20,8 +20,7 @@ from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.methods import HGCNConfig
 from hiergcn.train.events import EpochDone
 from hiergcn.train.learners import make_optimiser
-from hiergcn.train.loop import SeedOutcome, train_seed
-from hiergcn.train.side_by_side import train_side_by_side
+from hiergcn.train.loop import SeedOutcome, train_models
 
 CPU = torch.device("cpu")
 SMALL = HGCNConfig(levels=2, hidden=8, channels=2, weight_embedding=2, dropout=0.5)
@@ -73,7 +72,7 @@ def scripted_outcome(rows: list[tuple[float, float]], **config: Any) -> SeedOutc
     task = Task(adjacency, None, 2, nodes, labels, nodes, labels)
     script = [torch.tensor([[a, 0.0], [b, 0.0]]) for a, b in rows]
     settings = TrainConfig(epochs=len(rows), **config)
-    return train_seed(ScriptedMethod(script), Prepared(torch.zeros(1), None), task, settings, 0, CPU)
+    return train_models(ScriptedMethod(script), Prepared(torch.zeros(1), None), [(task, 0)], settings, CPU)[0]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +121,9 @@ def test_the_callback_gets_seed_epoch_and_best_accuracy(task: Task) -> None:
     method = HGCNMethod(SMALL)
     prepared = method.prepare(task, coarsen(task.adjacency, 2), CPU)
     calls: list[EpochDone] = []
-    outcomes = train_side_by_side(method, prepared, [task, task], TrainConfig(epochs=3), [7, 4], CPU, calls.append)
+    outcomes = train_models(
+        method, prepared, [(task, seed) for seed in [7, 4]], TrainConfig(epochs=3), CPU, calls.append, side_by_side=True
+    )
     assert [call[:2] for call in calls] == [(7, 1), (4, 1), (7, 2), (4, 2), (7, 3), (4, 3)]
     assert [call[2] for call in calls[-2:]] == [outcome.validation_accuracy for outcome in outcomes]
 

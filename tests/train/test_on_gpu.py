@@ -22,8 +22,8 @@ from hiergcn.model.ops.replicas import vmap
 from hiergcn.settings.settings import effective, settings_for
 from hiergcn.train import side_by_side
 from hiergcn.train.batches import Batches
-from hiergcn.train.loop import train_seed
-from hiergcn.train.side_by_side import Captured, train_side_by_side
+from hiergcn.train.loop import train_models
+from hiergcn.train.side_by_side import Captured
 
 if not torch.cuda.is_available():
     pytest.skip("this is about training on a GPU", allow_module_level=True)
@@ -74,9 +74,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: dict[str, Any]) -> None:
     """Replicas are replayed as a CUDA graph after some epochs, a model alone is not."""
     method, prepared, task, config = prepared_for(graph, name, **changes)
-    together = train_side_by_side(method, prepared, [task] * 3, config, [4, 0, 7], GPU)
-    (beside_none,) = train_side_by_side(method, prepared, [task], config, [0], GPU)
-    alone = train_seed(method, prepared, task, config, 0, GPU)
+    together = train_models(method, prepared, [(task, seed) for seed in [4, 0, 7]], config, GPU, side_by_side=True)
+    (beside_none,) = train_models(method, prepared, [(task, seed) for seed in [0]], config, GPU, side_by_side=True)
+    alone = train_models(method, prepared, [(task, 0)], config, GPU)[0]
     for other in (beside_none, alone):
         np.testing.assert_allclose(together[1].history[:, :2], other.history[:, :2], rtol=1e-3)
     assert not np.allclose(together[0].history[:, :2], together[1].history[:, :2], rtol=1e-3)
@@ -90,8 +90,8 @@ def test_replicas_that_learn_numbers_give_the_same_as_alone(name: str) -> None:
     task = Task.of(graph, Split.holdout(graph.strata))
     method = build_method(name, settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, 2), GPU)
-    together = train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], GPU)
-    alone = train_seed(method, prepared, task, settings.train, 0, GPU)
+    together = train_models(method, prepared, [(task, seed) for seed in [0, 1]], settings.train, GPU, side_by_side=True)
+    alone = train_models(method, prepared, [(task, 0)], settings.train, GPU)[0]
     np.testing.assert_allclose(together[0].history[:, :2], alone.history[:, :2], rtol=1e-3)
     assert together[0].probabilities is not None
     assert together[0].probabilities.shape == (600, 1)
@@ -101,7 +101,10 @@ def test_replicas_that_learn_numbers_give_the_same_as_alone(name: str) -> None:
 @pytest.mark.parametrize("name", ["hgcn", "grand", "hgcn-plus"])
 def test_training_repeats_bit_for_bit(graph: Graph, name: str) -> None:
     method, prepared, task, config = prepared_for(graph, name)
-    first, again = (train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU) for _ in range(2))
+    first, again = (
+        train_models(method, prepared, [(task, seed) for seed in [1, 2]], config, GPU, side_by_side=True)
+        for _ in range(2)
+    )
     for one, other in zip(first, again, strict=True):
         assert np.array_equal(one.history, other.history)
         assert one.probabilities is not None
@@ -116,9 +119,9 @@ def test_rows_that_no_score_depends_on_are_left_out(
 ) -> None:
     method, prepared, _, config = prepared_for(graph, "hgcn", **changes)
     task = Task.of(graph, Split.random(graph.truth, per_class=5, validation=50, seed=0))
-    some = train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU)
+    some = train_models(method, prepared, [(task, seed) for seed in [1, 2]], config, GPU, side_by_side=True)
     monkeypatch.setattr(HGCN, "receptive_field", NodeModel.receptive_field)
-    every = train_side_by_side(method, prepared, [task] * 2, config, [1, 2], GPU)
+    every = train_models(method, prepared, [(task, seed) for seed in [1, 2]], config, GPU, side_by_side=True)
     for one, other in zip(some, every, strict=True):
         np.testing.assert_allclose(one.history[:, :2], other.history[:, :2], rtol=1e-3)
         assert one.probabilities is not None
@@ -137,7 +140,7 @@ from hiergcn.graph import Split
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.side_by_side import train_side_by_side
+from hiergcn.train.loop import train_models
 
 graph, GPU = planted_graph(300, seed=0), torch.device("cuda")
 task = Task.of(graph, Split.random(graph.labels, per_class=5, validation=50, seed=0))
@@ -145,7 +148,7 @@ for name in ("gcn", "hgcn"):
     settings = settings_for(name).override({"epochs": 3})
     method = build_method(name, settings.model)
     prepared = method.prepare(task, coarsen(graph.adjacency, 4), GPU)
-    train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], GPU)
+    train_models(method, prepared, [(task, seed) for seed in [0, 1]], settings.train, GPU, side_by_side=True)
 assert "hiergcn.model.ops.triton" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -187,7 +190,8 @@ def test_replayed_steps_draw_new_masks() -> None:
 def test_recomputation_draws_the_same_masks(graph: Graph) -> None:
     method, prepared, task, config = prepared_for(graph, "hgcn")
     kept, again = (
-        train_seed(method, prepared, task, replace(config, recompute=way), 3, GPU).history for way in (False, True)
+        train_models(method, prepared, [(task, 3)], replace(config, recompute=way), GPU)[0].history
+        for way in (False, True)
     )
     np.testing.assert_allclose(kept[:, :2], again[:, :2], rtol=1e-5)
 
@@ -195,5 +199,5 @@ def test_recomputation_draws_the_same_masks(graph: Graph) -> None:
 def test_batches_learn(graph: Graph) -> None:
     method, prepared, task, config = prepared_for(graph, "hgcn", epochs=30)
     batches = Batches(method, prepared, task, coarsen(graph.adjacency, 2), 2, GPU)
-    history = train_seed(method, prepared, task, config, 0, GPU, batches=batches).history
+    history = train_models(method, prepared, [(task, 0)], config, GPU, batches=batches)[0].history
     assert history[-1, 0] < history[0, 0]

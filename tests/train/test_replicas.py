@@ -17,8 +17,7 @@ from hiergcn.model.method import Labelled, NodeModel
 from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_names
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import SeedOutcome, train_seed
-from hiergcn.train.side_by_side import train_side_by_side
+from hiergcn.train.loop import SeedOutcome, train_models
 
 CPU = torch.device("cpu")
 SMALLER: dict[str, dict[str, Any]] = {"hgcn": {"levels": 2, "hidden": 6, "dropout": 0.4}, "grand": {"hidden": 5}}
@@ -56,9 +55,9 @@ def test_each_replica_gives_the_same_as_alone(graph: Graph, name: str, changes: 
     tasks, seeds = tasks_of(graph, 3), [4, 0, 4]
     hierarchy = coarsen(graph.adjacency, settings.model.levels) if settings.model.uses_hierarchy else None
     prepared = method.prepare(tasks[0], hierarchy, CPU)
-    together = train_side_by_side(method, prepared, tasks, settings.train, seeds, CPU)
+    together = train_models(method, prepared, [*zip(tasks, seeds, strict=True)], settings.train, CPU, side_by_side=True)
     for outcome, task, seed in zip(together, tasks, seeds, strict=True):
-        alone = train_seed(method, prepared, task, settings.train, seed, CPU)
+        alone = train_models(method, prepared, [(task, seed)], settings.train, CPU)[0]
         assert_alike(outcome, alone)
         torch.testing.assert_close(outcome.weights, alone.weights, rtol=1e-3, atol=1e-4)
     assert not np.array_equal(together[0].history, together[2].history)  # the same seed on another split
@@ -82,9 +81,11 @@ def test_replicas_of_further_options(graph: Graph, preset: str, changes: dict[st
     settings = settings_for("hgcn", preset).override(smaller | {"epochs": 8, "patience": None} | changes)
     method, tasks = build_method(settings.method, settings.model), tasks_of(graph, 2)
     prepared = method.prepare(tasks[0], coarsen(graph.adjacency, 2), CPU)
-    together = train_side_by_side(method, prepared, tasks, settings.train, [0, 1], CPU)
+    together = train_models(
+        method, prepared, [*zip(tasks, [0, 1], strict=True)], settings.train, CPU, side_by_side=True
+    )
     for outcome, task in zip(together, tasks, strict=True):
-        assert_alike(outcome, train_seed(method, prepared, task, settings.train, outcome.seed, CPU))
+        assert_alike(outcome, train_models(method, prepared, [(task, outcome.seed)], settings.train, CPU)[0])
 
 
 def small(graph: Graph) -> tuple[Any, ...]:
@@ -96,8 +97,8 @@ def small(graph: Graph) -> tuple[Any, ...]:
 
 def test_patience_ends_each_replica_when_it_would_end_alone(graph: Graph) -> None:
     (method, prepared, task), config = small(graph), TrainConfig(epochs=60, patience=4)
-    together = train_side_by_side(method, prepared, [task] * 4, config, range(4), CPU)
-    alone = [train_seed(method, prepared, task, config, seed, CPU) for seed in range(4)]
+    together = train_models(method, prepared, [(task, seed) for seed in range(4)], config, CPU, side_by_side=True)
+    alone = [train_models(method, prepared, [(task, seed)], config, CPU)[0] for seed in range(4)]
     for outcome, other in zip(together, alone, strict=True):
         assert_alike(outcome, other)
     assert len({len(outcome.history) for outcome in alone}) > 1  # or this shows nothing
@@ -115,11 +116,13 @@ def test_a_replica_that_diverges_leaves_the_others_alone(graph: Graph, monkeypat
         return drawn
 
     monkeypatch.setattr(method, "redraw", broken_third)
-    first, second, third = train_side_by_side(method, prepared, [task] * 3, config, [0, 1, 2], CPU)
+    first, second, third = train_models(
+        method, prepared, [(task, seed) for seed in [0, 1, 2]], config, CPU, side_by_side=True
+    )
     assert str(third.failure).startswith("diverged at epoch 1 ")
     assert third.probabilities is None
     assert len(third.history) == 1
-    alone = train_seed(method, prepared, task, config, 1, CPU)
+    alone = train_models(method, prepared, [(task, 1)], config, CPU)[0]
     assert first.failure is None
     np.testing.assert_allclose(second.history, alone.history, rtol=1e-4, atol=1e-5)
 
@@ -156,7 +159,9 @@ def rows_and_outcomes(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) 
 
     with monkeypatch.context() as patch:
         patch.setattr(GraphConvolution, "forward", recorded)
-        return rows, train_side_by_side(method, prepared, [task] * 2, settings.train, [0, 1], CPU)
+        return rows, train_models(
+            method, prepared, [(task, seed) for seed in [0, 1]], settings.train, CPU, side_by_side=True
+        )
 
 
 @pytest.mark.parametrize("changes", [{}, {"networks": 2}, {"channel_mix": "before_relu"}])

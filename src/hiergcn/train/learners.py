@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hiergcn.errors import InputError
 from hiergcn.graph.task import Task
 from hiergcn.model.method import LEARNED, Features, Labelled, NodeModel, Optimiser, descend
 from hiergcn.settings.fields import TrainConfig
@@ -81,6 +82,8 @@ def labelled_nodes(
     """Return training and validation nodes on the device; `loss` is the reduction over the training nodes."""
     kind, weights = LEARNED[task.target.kind], None
     if class_weight == "balanced":
+        if task.target.kind == "numbers":
+            raise InputError("Numbers have no classes to weigh; leave class_weight at none.")
         weights = torch.tensor(balanced_weights(task.train_labels, task.n_classes), device=device)
     train, train_labels, validation, validation_labels = (
         torch.tensor(array, device=device)

@@ -1,6 +1,6 @@
 """The training loop, the only one there is. It sees training and validation labels only.
 
-`train_runs` trains many seeds and splits of one method on one graph, `train_seed` one of them.
+`train_runs` trains many seeds and splits of one method on one graph, `train_models` those that train at once.
 
 `Selection` keeps the training history, and the best epoch by validation, for several models at once. Everything stays
 on the models' device, so that a GPU need not wait for the host after each epoch.
@@ -147,11 +147,11 @@ def train_runs(
     `checkpoints` are those of runs that are trained by themselves, in their order.
     """
     if device.type != "cuda" or not method.replicates or batches is not None or config.recompute:
-        for task, seed in runs:
+        for run in runs:
             checkpoint = None if checkpoints is None else next(checkpoints)
-            yield train_seed(method, prepared, task, config, seed, device, on_epoch, batches, checkpoint)
+            yield from train_models(method, prepared, [run], config, device, on_epoch, batches, checkpoint)
         return
-    from hiergcn.train.side_by_side import MOST_REPLICAS, train_side_by_side
+    from hiergcn.train.side_by_side import MOST_REPLICAS
 
     sizes = [(len(task.train), len(task.validation)) for task, _ in runs]
     most, done = MOST_REPLICAS, 0
@@ -159,47 +159,64 @@ def train_runs(
         end = done + 1
         while end < min(done + most, len(runs)) and sizes[end] == sizes[done]:
             end += 1
-        tasks, seeds = zip(*runs[done:end], strict=True)
         try:
-            outcomes = train_side_by_side(method, prepared, tasks, config, seeds, device, on_epoch)
+            outcomes = train_models(method, prepared, runs[done:end], config, device, on_epoch, side_by_side=True)
         except torch.cuda.OutOfMemoryError:
-            if len(seeds) == 1:
+            if end - done == 1:
                 raise
-            most = len(seeds) // 2
+            most = (end - done) // 2
             torch.cuda.empty_cache()
             continue
         yield from outcomes
         done = end
 
 
-def train_seed(
+def train_models(
     method: Method,
     prepared: Prepared,
-    task: Task,
+    runs: Sequence[Run],
     config: TrainConfig,
-    seed: int,
     device: torch.device,
     on_epoch: OnEpoch | None = None,
     batches: "Batches | None" = None,
     checkpoint: SeedCheckpoint | None = None,
-) -> SeedOutcome:
-    """Train one model, on the whole graph or in batches, and keep its best epoch by validation.
+    side_by_side: bool = False,
+) -> list[SeedOutcome]:
+    """Train one model, on the whole graph or in batches, or several side by side; keep the best epoch by validation.
 
-    With a checkpoint, training goes on where an earlier process was killed, and ends with the same bits.
+    With a checkpoint, training goes on where an earlier process was killed, and ends with the same bits. Models side by
+    side need a method that `replicates`; their tasks share a graph and have equal numbers of labels.
     """
     began = time.perf_counter()
-    generator = torch.Generator(device).manual_seed(seed)
-    model = build_model(method, task, config, prepared, generator)
-    nodes = labelled_nodes(task, device, config.class_weight, config.loss)
-    if batches is None:
-        learner = Learner(model, prepared.features, nodes, config)
-    else:
-        from hiergcn.train.batches import BatchLearner
+    tasks, seeds = zip(*runs, strict=True)
+    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+    nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
+    kernels = partial(kernels_if_worthwhile, tasks[0].adjacency, len(runs))
+    learner: Learner
+    if side_by_side:
+        from hiergcn.train.side_by_side import Replicas
 
-        learner = BatchLearner(model, partial(build_model, method, task, config), batches, nodes, config, seed)
-    with kernels_if_worthwhile(task.adjacency):
-        selection = train_epochs(learner, [seed], config, device, on_epoch, checkpoint, generator)
-    return outcomes_of([task], [seed], selection, began - (checkpoint.earlier if checkpoint else 0.0))[0]
+        def models() -> Iterator[NodeModel]:  # one after the other: each may be the previous one with new weights
+            model = None
+            for task, generator in zip(tasks, generators, strict=True):
+                if model is None or not method.redraw(model, generator):
+                    model = build_model(method, task, config, prepared, generator)
+                yield model
+
+        with kernels():
+            learner = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
+    else:
+        model = build_model(method, tasks[0], config, prepared, generators[0])
+        if batches is None:
+            learner = Learner(model, prepared.features, nodes[tasks[0]], config)
+        else:
+            from hiergcn.train.batches import BatchLearner
+
+            build = partial(build_model, method, tasks[0], config)
+            learner = BatchLearner(model, build, batches, nodes[tasks[0]], config, seeds[0])
+    with kernels():
+        selection = train_epochs(learner, seeds, config, device, on_epoch, checkpoint, generators[0])
+    return outcomes_of(tasks, seeds, selection, began - (checkpoint.earlier if checkpoint else 0.0))
 
 
 def build_model(
@@ -209,11 +226,8 @@ def build_model(
     with generator.device:  # a generator draws on its own device alone
         model = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
-    if config.class_weight != "none":
-        if task.target.kind == "numbers":
-            raise InputError("Numbers have no classes to weigh; leave class_weight at none.")
-        if not model.weighs_classes:
-            raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
+    if config.class_weight != "none" and not model.weighs_classes:
+        raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
     if config.recompute and not model.recompute_layers():
         raise InputError(f"{model.title} cannot recompute its layers; leave recompute at false.")
     return model

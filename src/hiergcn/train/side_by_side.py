@@ -4,31 +4,18 @@ The network itself does not know that it has replicas; the rules for products an
 64 replicas launches as many kernels as that of one, and a CUDA graph launches them all at once.
 """
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from hiergcn.graph.task import Task
-from hiergcn.model.method import Features, Labelled, Method, NodeModel, Prepared
-from hiergcn.model.ops import kernels_if_worthwhile
+from hiergcn.model.method import Features, Labelled, NodeModel
 from hiergcn.model.ops.dropout import ReplicaGenerator
 from hiergcn.model.ops.replicas import vmap
 from hiergcn.settings.fields import TrainConfig
-from hiergcn.train.events import OnEpoch
-from hiergcn.train.learners import (
-    Evaluation,
-    Learner,
-    LearningNodes,
-    labelled_nodes,
-    make_optimiser,
-    scores_of,
-    with_cached,
-)
-from hiergcn.train.loop import SeedOutcome, build_model, outcomes_of, train_epochs
+from hiergcn.train.learners import Evaluation, Learner, LearningNodes, make_optimiser, scores_of, with_cached
 
 NODES_PER_LABEL = 8
 """Nodes for each labelled one from which on replicas are evaluated on the labelled nodes alone. It saves more than the
@@ -36,36 +23,6 @@ last evaluation, of all nodes, costs."""
 
 MOST_REPLICAS = 64
 _LARGE, _BUFFER = 2**18, 2**24  # entries of a tensor, and of the memory through which it is copied
-
-
-def train_side_by_side(
-    method: Method,
-    prepared: Prepared,
-    tasks: Sequence[Task],
-    config: TrainConfig,
-    seeds: Sequence[int],
-    device: torch.device,
-    on_epoch: OnEpoch | None = None,
-) -> list[SeedOutcome]:
-    """Train a model for each task and seed at once. The tasks share a graph and have equal numbers of labels.
-
-    The method must have `replicates`.
-    """
-    began = time.perf_counter()
-    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
-
-    def models() -> Iterator[NodeModel]:  # one after the other: each may be the previous one with new weights
-        model = None
-        for task, generator in zip(tasks, generators, strict=True):
-            if model is None or not method.redraw(model, generator):
-                model = build_model(method, task, config, prepared, generator)
-            yield model
-
-    nodes = {task: labelled_nodes(task, device, config.class_weight, config.loss) for task in dict.fromkeys(tasks)}
-    with kernels_if_worthwhile(tasks[0].adjacency, len(seeds)):
-        replicas = Replicas(models(), prepared.features, [nodes[task] for task in tasks], config)
-        selection = train_epochs(replicas, seeds, config, device, on_epoch)
-    return outcomes_of(tasks, seeds, selection, began)
 
 
 class Replicas(Learner):

@@ -20,7 +20,7 @@ from hiergcn.model.ops.sparse import SparseMatrix, normalised_adjacency
 from hiergcn.run.fit import fit
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import settings_for
-from hiergcn.train.loop import train_seed
+from hiergcn.train.loop import train_models
 
 CPU = torch.device("cpu")
 QUIET: dict[str, Any] = {"drop_node": 0.0, "input_dropout": 0.0, "hidden_dropout": 0.0}
@@ -231,7 +231,7 @@ def test_without_hierarchy_it_is_grand(task: Task, hierarchy: Hierarchy, setting
     plus = HGCNPlusConfig(**asdict(grand), share=0.0, warm_up=0)
     found = []
     for method, given in ((GRANDMethod(grand), None), (HGCNPlusMethod(plus), hierarchy)):
-        outcome = train_seed(method, method.prepare(task, given, CPU), task, train, 3, CPU)
+        outcome = train_models(method, method.prepare(task, given, CPU), [(task, 3)], train, CPU)[0]
         assert outcome.probabilities is not None
         found.append((outcome.history, outcome.probabilities))
     for theirs, ours in zip(*found, strict=True):
