@@ -9,12 +9,14 @@ order is a CSV file with the columns `planetoid_index` and `linqs_paper_id`. Eve
 import argparse
 import io
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from hiergcn import Graph, Split
 from hiergcn.files import written_whole
 
 OUT = Path(__file__).parent.parent / "src" / "hiergcn" / "datasets" / "cora.npz"
@@ -37,33 +39,29 @@ def main() -> None:
     arguments = parser.parse_args()
     content, cites = ((arguments.folder / name).read_bytes() for name in ("cora.content", "cora.cites"))
     order = pd.read_csv(arguments.order).sort_values("planetoid_index")["linqs_paper_id"].to_numpy()
-    write_npz(OUT, cora_arrays(content, cites, order))
+    cora_graph(content, cites, order).to_npz(OUT)
     print(f"{OUT}: {OUT.stat().st_size:,} bytes")
 
 
-def cora_arrays(content: bytes, cites: bytes, paper_ids: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the arrays that `hiergcn.datasets.catalogue` reads, in the smallest types that hold them."""
+def cora_graph(content: bytes, cites: bytes, paper_ids: np.ndarray) -> Graph:
+    """Return the graph with the public split."""
     papers = pd.read_csv(io.BytesIO(content), sep="\t", header=None, index_col=0).loc[paper_ids]
     links = pd.read_csv(io.BytesIO(cites), sep="\t", header=None).to_numpy()
-    node = pd.Index(paper_ids)
-    source, target = np.sort(node.get_indexer(links.ravel()).reshape(links.shape), axis=1).T
-    if source.min() < 0:
+    source, target = pd.Index(paper_ids).get_indexer(links.ravel()).reshape(links.shape).T
+    if min(source.min(), target.min()) < 0:
         raise SystemExit("A citation names a paper that the order does not list; take another order.")
-    edges = np.unique(np.stack([source, target])[:, source != target], axis=1)
-    words = sp.csr_array(papers.iloc[:, :-1].to_numpy(np.uint8))
-    return {
-        "class_names": np.array(CLASSES),
-        "edge_source": edges[0].astype(np.uint16),
-        "edge_target": edges[1].astype(np.uint16),
-        "feature_indices": words.indices.astype(np.uint16),
-        "feature_indptr": words.indptr.astype(np.int32),
-        "labels": papers.iloc[:, -1].map({name: k for k, name in enumerate(CLASSES)}).to_numpy(np.int8),
-        "n_features": np.array(words.shape[1]),
-        "paper_ids": paper_ids.astype(np.int32),
-        "test": TEST.astype(np.uint16),
-        "train": TRAIN.astype(np.uint16),
-        "validation": VALIDATION.astype(np.uint16),
-    }
+    cited = source != target  # not by itself
+    graph = Graph.from_edges(
+        source[cited],
+        target[cited],
+        n=len(papers),
+        features=sp.csr_array(papers.iloc[:, :-1].to_numpy(np.float32)),
+        labels=papers.iloc[:, -1].map({name: k for k, name in enumerate(CLASSES)}).to_numpy(np.int64),
+        ids=paper_ids,
+        class_names=CLASSES,
+        name="cora",
+    )
+    return replace(graph, split=Split(TRAIN, VALIDATION, TEST))
 
 
 def write_npz(path: Path, arrays: dict[str, np.ndarray]) -> None:

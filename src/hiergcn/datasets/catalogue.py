@@ -4,12 +4,11 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
+from importlib.resources import as_file
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from hiergcn.datasets.dataset_info import DatasetInfo, dataset_names, further_datasets, info_and_reader, known_name
@@ -108,21 +107,10 @@ def _read_cora() -> tuple[Graph, Split]:
 
     `scripts/build_cora.py` builds the file.
     """
-    with package_files("hiergcn.datasets").joinpath("cora.npz").open("rb") as stream, np.load(stream) as archive:
-        parts: dict[str, NDArray[Any]] = {name: archive[name] for name in archive.files}
-    words, starts = parts["feature_indices"].astype(np.int32), parts["feature_indptr"].astype(np.int32)
-    n, width = starts.size - 1, int(parts["n_features"])
-    graph = Graph.from_edges(
-        parts["edge_source"],
-        parts["edge_target"],
-        n=n,
-        features=sp.csr_array((np.ones(words.size, np.float32), words, starts), shape=(n, width)),
-        labels=parts["labels"].astype(np.int64),
-        ids=parts["paper_ids"].astype(np.int64),
-        class_names=parts["class_names"].tolist(),
-        name="cora",
-    )
-    return graph, Split(parts["train"], parts["validation"], parts["test"])
+    with as_file(package_files("hiergcn.datasets").joinpath("cora.npz")) as file:
+        graph = Graph.from_npz(file)
+    assert graph.split is not None
+    return replace(graph, split=None), graph.split
 
 
 def _citation(info: DatasetInfo, size: int) -> DatasetEntry:
