@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from hiergcn.datasets import is_dataset, load_dataset
+from hiergcn.datasets import load_dataset
+from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.errors import InputError
 from hiergcn.graph import Graph
 from hiergcn_experiments.graphs.city import city_graph, city_points, deciles, eccentricity
@@ -68,9 +69,9 @@ def test_a_city_of_any_size_has_a_name() -> None:
     assert (clustered.graph.name, clustered.graph.n_edges) == ("city-777-clustered", clustered.info.edges)
     assert clustered.coordinates is not None
     assert np.array_equal(clustered.coordinates, city_points(777, clustered=0.8))
-    assert is_dataset("city-12")
+    assert dataset_info("city-12")
     for name in ("city-", "city-x", "city--5", "city-007", "city-1e3", "12", "city--clustered", "12-clustered"):
-        assert not is_dataset(name)
+        assert not dataset_info(name)
     with pytest.raises(InputError, match="city of 9 nodes is too small"):
         load_dataset("city-9")
 

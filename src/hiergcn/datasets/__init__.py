@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from hiergcn.datasets.dataset_info import DatasetInfo as DatasetInfo
 from hiergcn.datasets.dataset_info import dataset_names as dataset_names
-from hiergcn.datasets.dataset_info import is_dataset as is_dataset
 from hiergcn.datasets.dataset_info import known_name as known_name
 from hiergcn.datasets.dataset_info import register_datasets as register_datasets
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hiergcn.datasets.dataset_info import DatasetInfo, dataset_names, further_datasets, info_and_reader, known_name
+from hiergcn.datasets.dataset_info import DatasetInfo, dataset_info, dataset_names, further_datasets, known_name
 from hiergcn.datasets.folders import VARIABLE, FileSet, Progress, find, obtain
 from hiergcn.datasets.planetoid_files import NELL, RECOVERED, read_nell, read_planetoid
 from hiergcn.errors import InputError
@@ -96,8 +96,9 @@ def load_dataset(
 
 
 def _entry(name: str) -> DatasetEntry:
-    info, reader = info_and_reader(name)
-    module, _, function = reader.partition(":")
+    info = dataset_info(name)
+    assert info is not None
+    module, _, function = info.reader.partition(":")
     entry: DatasetEntry = getattr(import_module(module), function)(info)
     return entry
 

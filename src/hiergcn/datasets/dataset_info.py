@@ -1,9 +1,8 @@
 """Names and sizes of the datasets; nothing heavy is imported, so that a wrong name is answered at once."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import NamedTuple
 
 from hiergcn.plugins import EXPERIMENTS, plugins
 
@@ -28,20 +27,15 @@ class DatasetInfo:
     """The number to predict, of a dataset without classes."""
     credit: str = ""
     """Authors and licence, if the licence asks for them."""
+    reader: str = field(default="", repr=False, compare=False)
+    """As it was registered."""
 
 
-class _Registered(NamedTuple):
-    infos: dict[str, DatasetInfo]
-    reader: str
-    generated: Callable[[str], DatasetInfo | None] | None
+Generated = Callable[[str], DatasetInfo | None]
+_REGISTERED: list[tuple[dict[str, DatasetInfo], Generated]] = []
 
 
-_REGISTERED: list[_Registered] = []
-
-
-def register_datasets(
-    infos: Iterable[DatasetInfo], reader: str, generated: Callable[[str], DatasetInfo | None] | None = None
-) -> None:
+def register_datasets(infos: Iterable[DatasetInfo], reader: str, generated: Generated = lambda _: None) -> None:
     """Add datasets to those that commands and `load_dataset` take by name.
 
     Args:
@@ -50,12 +44,17 @@ def register_datasets(
             when a dataset is read.
         generated: returns the info of a further name, such as `city-1000`, and None for names that it does not know.
     """
-    _REGISTERED.append(_Registered({info.name: info for info in infos}, reader, generated))
+
+    def of_name(name: str) -> DatasetInfo | None:
+        info = generated(name)
+        return info and replace(info, reader=reader)
+
+    _REGISTERED.append(({info.name: replace(info, reader=reader) for info in infos}, of_name))
 
 
 def dataset_names() -> tuple[str, ...]:
     """Return the names of all datasets; packages may also know names of generated graphs, such as `city-1000`."""
-    return tuple(name for catalogue in _registered() for name in catalogue.infos)
+    return tuple(name for infos, _ in _registered() for name in infos)
 
 
 def known_name(name: str) -> str | None:
@@ -64,14 +63,11 @@ def known_name(name: str) -> str | None:
     return plain if dataset_info(plain) else None
 
 
-def is_dataset(name: str) -> bool:
-    """Return whether this is exactly the name of a dataset."""
-    return dataset_info(name) is not None
-
-
 def dataset_info(name: str) -> DatasetInfo | None:
-    """Return what is known about a dataset; None if there is none of that name."""
-    return info_and_reader(name)[0]
+    """Return what is known about a dataset; None if there is none of exactly that name."""
+    if name in _REGISTERED[0][0]:  # of this package: no other need be asked
+        return _REGISTERED[0][0][name]
+    return next(filter(None, (infos.get(name) or generated(name) for infos, generated in _registered())), None)
 
 
 def further_datasets() -> str:
@@ -79,19 +75,8 @@ def further_datasets() -> str:
     return "" if len(_registered()) > 1 else f" A graph of streets or a power grid {EXPERIMENTS}"
 
 
-def info_and_reader(name: str) -> tuple[DatasetInfo | None, str]:
-    """Return what is known about a dataset, and the `reader` that was registered with it."""
-    if name in _REGISTERED[0].infos:  # of this package: no other need be asked
-        return _REGISTERED[0].infos[name], _REGISTERED[0].reader
-    for infos, reader, generated in _registered():
-        info = infos.get(name) or (generated(name) if generated else None)
-        if info is not None:
-            return info, reader
-    return None, ""
-
-
 @cache
-def _registered() -> list[_Registered]:
+def _registered() -> list[tuple[dict[str, DatasetInfo], Generated]]:
     plugins("datasets")
     return _REGISTERED
 

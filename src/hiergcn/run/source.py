@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hiergcn.datasets import dataset_names, is_dataset, known_name
+from hiergcn.datasets import dataset_names, known_name
 from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.errors import InputError
 
@@ -78,7 +78,7 @@ class Source:
 
     @property
     def is_dataset(self) -> bool:
-        return is_dataset(self.data)
+        return dataset_info(self.data) is not None
 
     @property
     def is_whole_graph(self) -> bool:
