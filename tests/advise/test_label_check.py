@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hiergcn import Graph, InputError, NodeClassifier, planted_graph
-from hiergcn.advise.doubtful import Doubts, caution, without_doubtful
+from hiergcn.advise.doubtful import Doubts, without_doubtful
 from hiergcn.graph import Split
 from hiergcn.run.fit import fit
 from hiergcn.run.run import DOUBTFUL, Run
@@ -80,10 +80,9 @@ def test_many_doubtful_labels_speak_against_the_judges(result: Run) -> None:
     assert result.doubtful is not None
     few = result.doubtful[:1].assign(dropped=False)
     labels = len(result.split.train) + len(result.split.validation)
-    assert caution(labels // 4, labels) == ""
-    for number in (1, labels // 2):
+    for number in (1, labels // 4, labels // 2):
         many = replace(result, advice={**result.advice, DOUBTFUL: few.loc[few.index.repeat(number)]})
-        assert (f"That is {number} of {labels}" in many.page()) == (number > 1)
+        assert (f"That is {number} of {labels}" in many.page()) == (number > labels // 4)
 
 
 def test_nothing_is_judged_unless_asked(graph: Graph) -> None:

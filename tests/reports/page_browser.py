@@ -1,18 +1,14 @@
-"""Chromium for the tests of pages, if it is installed; nothing is ever downloaded."""
+"""A page in a browser, with what it asked for and said."""
 
-import os
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Dialog, Page
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 SIZES = {390: 844, 1024: 768, 1440: 900, 2560: 1440}
 """Heights of the screens that pages are tested on, by their width."""
 
@@ -30,18 +26,6 @@ RESET = """() => {
   document.activeElement?.blur();
   scrollTo(0, 0);
 }"""
-
-
-def chromium() -> "Iterator[Browser]":
-    """Yield the installed Chromium, which draws in software; skip the test if there is none."""
-    path = os.environ.get("HIERGCN_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip("Chromium is not installed")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield browser
-        browser.close()
 
 
 class Opened:

@@ -9,6 +9,7 @@ import pytest
 from hiergcn.reports import axes
 from hiergcn.reports.palette import FIRST
 from hiergcn.reports.panels import Cell, Entry, Figure, Panel, mark
+from hiergcn.reports.template import signed
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,7 @@ def test_cells_of_a_column_share_its_axis() -> None:
     assert 'width="50%" y="6" height="12"' in cell.html()
     assert ">100</text>" in Cell.head(axis)
     assert "<path" in mark(0.5, 5, FIRST, "star")
+
+
+def test_numbers_have_a_true_minus_sign_and_zero_none() -> None:
+    assert signed("-0.0 to +1.5, -12.30, +0.05") == "0.0 to +1.5, −12.30, +0.05"

@@ -43,7 +43,6 @@ _SHARPNESS = 5.0  # of the similarity to the class means
 FEWEST_LABELS = 10
 """With fewer labels none is judged."""
 
-_MANY = 4  # a label in so many, beyond which the judges are doubted
 _FEWEST_MEMBERS = 5  # of the hyper-node that is asked, beside the node itself
 _SHOWN = 3  # classes in a text
 
@@ -142,13 +141,6 @@ def doubtful_labels(
         by_neighbours = np.asarray(votes.shares.sum(axis=1)).ravel() - votes.shares.diagonal()
         columns |= {"neighbour_votes": by_neighbours[nodes], "hyper_node_votes": votes.by_hyper_nodes[nodes]}
     return pd.DataFrame(columns)
-
-
-def caution(doubtful: int, labels: int) -> str:
-    """Return a sentence if so many labels look doubtful that the judges may be wrong rather than the labels."""
-    if _MANY * doubtful <= labels:
-        return ""
-    return f" That is {doubtful:,} of {labels:,}: here labels hardly predict each other, so most of them may be right."
 
 
 def _hyper_node_members(hierarchy: Hierarchy | None, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:

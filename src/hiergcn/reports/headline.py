@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from hiergcn.advise.doubtful import caution
 from hiergcn.datasets.dataset_info import dataset_info
 from hiergcn.evaluate.calibration import describe_promise
 from hiergcn.evaluate.metrics import accuracy_interval
@@ -27,6 +26,8 @@ FEW_LABELS = 5
 """Training labels of a class below which more are advised."""
 UNSURE = 0.5
 """Confidence below which a prediction counts as unsure."""
+DOUBTED_JUDGES = 4
+"""If more than one label in so many is doubtful, the judges may be wrong rather than the labels."""
 MAX_NAMES = 5
 WITHOUT_CHANCE = (AUTO, "label-propagation", "harmonic", "constant")
 """Models for which one seed is enough: several methods, or nothing is drawn."""
@@ -153,9 +154,12 @@ def _compare(board: Board) -> list[Step]:
 def doubt_caution(run: "Run") -> tuple[int, str]:
     """Return how many doubtful labels were dropped, and a sentence if so many are doubtful that they may be right."""
     assert run.doubtful is not None
-    dropped = int((run.doubtful["dropped"].astype(str) == "True").sum())  # text if it was read from a file
-    split = run.scores["split"]
-    return dropped, caution(len(run.doubtful), split["train"] + split["val"] + dropped)
+    doubtful, dropped = len(run.doubtful), int((run.doubtful["dropped"].astype(str) == "True").sum())  # text in a file
+    labels = run.scores["split"]["train"] + run.scores["split"]["val"] + dropped
+    if DOUBTED_JUDGES * doubtful <= labels:
+        return dropped, ""
+    why = "here labels hardly predict each other, so most of them may be right"
+    return dropped, f" That is {doubtful:,} of {labels:,}: {why}."
 
 
 def _listed(names: list[str]) -> str:

@@ -21,7 +21,7 @@ COLOURS = (files("hiergcn.reports") / "templates" / "colours.css").read_text(enc
 _LIGHT = dict(reversed(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", COLOURS)))  # the first of each name
 
 
-INK, MUTED, LINE, PAPER, EDGE = (f"var(--{name})" for name in ("ink", "muted", "line", "paper", "edge"))
+INK, MUTED, LINE, PAPER = (f"var(--{name})" for name in ("ink", "muted", "line", "paper"))
 _HUES = ("blue", "amber", "green", "pink", "sky", "vermilion", "olive", "wine", "violet", "brown", "grey")
 *CLASS_COLOURS, OTHER = (f"var(--{name})" for name in _HUES)
 BLUE, AMBER, GREEN, PINK, SKY, VERMILION, OLIVE, WINE, VIOLET, BROWN = CLASS_COLOURS

@@ -13,13 +13,13 @@ from hiergcn.coarsening.receptive_field import receptive_field_sizes
 from hiergcn.evaluate.calibration import describe_calibration, describe_promise
 from hiergcn.evaluate.metrics import result_key
 from hiergcn.fragments import duration
-from hiergcn.reports import axes, figures
+from hiergcn.reports import figures
 from hiergcn.reports.classes import class_section
 from hiergcn.reports.explorer import Tree, explorer_data, layout, principal_components
 from hiergcn.reports.headline import ENOUGH_TO_JUDGE, headline, next_steps, next_steps_for_numbers
 from hiergcn.reports.leaderboard import Board, board_of
-from hiergcn.reports.palette import EDGE, FIRST, INK, VALUE_COLOURS, class_colours, value_ends
-from hiergcn.reports.panels import Cell, Entry, legend_html
+from hiergcn.reports.palette import VALUE_COLOURS, class_colours, value_ends
+from hiergcn.reports.panels import Entry, legend_html
 from hiergcn.reports.template import in_script, mean_and_std, rendered, script, settings_rows
 from hiergcn.settings.settings import recipe_files
 
@@ -130,11 +130,7 @@ def _class_values(run: "Run", board: Board, predicted: npt.NDArray[np.int64], co
             | {"validation": mean_and_std(metrics[f"val_{name}"], metric.text)}
             for name, metric in board.metrics.items()
         ],
-        "seeds": [
-            {"seed": seed, "test": test, "validation": validation, "epoch": epoch}
-            | {"failure": metrics["failed_seeds"].get(str(seed))}
-            for seed, test, validation, epoch in zip(*columns, strict=True)
-        ],
+        "seeds": list(zip(*columns, strict=True)),
     }
 
 
@@ -159,25 +155,12 @@ def _number_values(run: "Run", board: Board) -> dict[str, Any]:
     }
 
 
-def _level_rows(hierarchy: Hierarchy) -> dict[str, Any]:
-    """Return nodes, edges and receptive field of each level with their plots."""
+def _level_rows(hierarchy: Hierarchy) -> list[tuple[int | str, ...]]:
+    """Return nodes, edges and receptive field of each level: in per cent its median and the ends of its middle 90 %."""
     nodes, edges = hierarchy.sizes()
-    fields = 100 * receptive_field_sizes(hierarchy) / nodes[0]
-    size, reach = (
-        axes.span([*nodes, *edges], zero=True, room=0.02),
-        axes.powers([*fields.min(axis=1), 100.0], room=0.03),
-    )
-    rows = []
-    for n, m, field in zip(nodes, edges, fields, strict=True):
-        low, median, high = np.quantile(field, [0.05, 0.5, 0.95])
-        shown = [f"{share:.0f}" if share >= 10 else f"{share:.2g}" for share in (low, median, high)]
-        sizes, spread = Cell(size), Cell(reach)
-        sizes.bar((0, m), 0, 12, EDGE, tip=f"{m:,} edges")
-        sizes.dot(n, FIRST, "dot", 6, f"{n:,} nodes")
-        spread.across(low, high, 0, FIRST, 5)
-        spread.dot(median, INK, tip=f"median {shown[1]} %, middle 90 %: {shown[0]} to {shown[2]} %")
-        rows.append((n, m, sizes.html(), shown[1], spread.html()))
-    return {"rows": rows, "size_axis": Cell.head(size), "reach_axis": Cell.head(reach)}
+    ends = np.quantile(100 * receptive_field_sizes(hierarchy) / nodes[0], [0.5, 0.05, 0.95], axis=1)
+    shown = [[f"{share:.0f}" if share >= 10 else f"{share:.2g}" for share in row] for row in ends]
+    return list(zip(nodes, edges, *shown, strict=True))
 
 
 def _size_rows(sizes: list[int]) -> list[tuple[str, int, float]]:
