@@ -89,37 +89,32 @@ def explain(
 
 def _print_explanation(out: "Console", found: "Explanation") -> None:
     name, explained, predicted = (printable(text) for text in (found.id, found.explained, found.predicted))
-    if found.probability is None:
-        sentence, region = f"{explained} of {name} is predicted to be {predicted}.", "Interval"
+    is_number, method = found.probability is None, found.method
+    score, without = (format(value, ".6g" if is_number else "+.3f") for value in (found.score, found.without))
+    if is_number:
+        sentence, region, digits = f"{explained} of {name} is predicted to be {predicted}.", "Interval", "+.4g"
+        start = "the mean of the training values" if found.by_labels else "its prediction without any features"
+        said = f"{score} is predicted, and {start} is {without}. Contributions add up to the difference."
     else:
-        sentence, region = f"{name} is predicted to be {predicted}.", "Prediction set"
+        sentence, region, digits = f"{name} is predicted to be {predicted}.", "Prediction set", "+.3f"
         sentence += f" The probability of {explained} is {percent(found.probability)} %."
+        said = f"the score of {explained} is {score}, its logit minus the mean over the classes; without any features "
+        said += f"it is {without}. Contributions add up to the difference."
+        if found.by_labels:
+            said = f"the score of {explained} is {score}, its share of the labels nearby minus the mean over the "
+            said += "classes. Contributions add up to it."
     out.print(sentence, soft_wrap=True)
     if found.set is not None and found.coverage is not None:
         out.print(f"{region} of {100 * found.coverage:g} %: {printable(found.set)}", soft_wrap=True)
     if found.methods:
+        kept = slice(3 if is_number else 4)  # numbers have no probability
         cells = [(of.name, f"{100 * of.weight:.0f}", of.predicted, percent(of.probability)) for of in found.methods]
         columns = ("method", "weight %", "predicts", f"{found.explained} %")
-        kept = 3 if found.probability is None else 4  # numbers have no probability
         out.print()
-        print_table(out, columns[:kept], [row[:kept] for row in cells], title="Methods of the answer")
-    method = found.method
-    if found.methods:
-        uses = "" if found.by_labels else " that uses features"
-        method = f"Explained by {method}, the method with the largest weight{uses}"
-    is_number = found.probability is None
-    score, without = (format(value, ".6g" if is_number else "+.3f") for value in (found.score, found.without))
-    if is_number:
-        start = "the mean of the training values" if found.by_labels else "its prediction without any features"
-        said = f"{score} is predicted, and {start} is {without}. Contributions add up to the difference."
-    elif found.by_labels:
-        meaning = "its share of the labels nearby minus the mean over the classes"
-        said = f"the score of {explained} is {score}, {meaning}. Contributions add up to it."
-    else:
-        said = f"the score of {explained} is {score}, its logit minus the mean over the classes; without any features "
-        said += f"it is {without}. Contributions add up to the difference."
+        print_table(out, columns[kept], [row[kept] for row in cells], title="Methods of the answer")
+        method = f"Explained by {method}, the method with the largest weight"
+        method += "" if found.by_labels else " that uses features"
     out.print(f"\n{method}: {said}")
-    digits = "+.4g" if is_number else "+.3f"
     last = max((number for number, share in enumerate(found.hops.values()) if share), default=0)
     reached = list(found.hops.items())[: last + 1]  # those farther away contribute nothing
     by_hops = [("the node itself" if hops == "0" else hops, format(share, digits)) for hops, share in reached]
