@@ -155,8 +155,8 @@ def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: 
     found.candidates = [one]
     monkeypatch.setattr(found, "node_scores", lambda _: np.ones(20, dtype=bool))
     one.results.probabilities[0] = np.ones((1, 4))
-    watch = search.Watch(Budget(1.0), now=found.state(), folds=4, epochs=3)
-    watch(EpochDone(seed=0, epoch=3, best_validation_accuracy=0.8))  # one of five nodes is wrong
+    job = search.Job(settings_for("mlp"), [0], Budget(1.0), now=found.state(), epochs=3)
+    job.check(EpochDone(seed=0, epoch=3, best_validation_accuracy=0.8), folds=4)  # one of five nodes is wrong
 
 
 def test_reasons_speak_of_candidates_that_were_tried(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:

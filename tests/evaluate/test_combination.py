@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hiergcn.evaluate.calibration import ENOUGH, combination_weights, greedy_weights, node_scores, plausible_weights
+from hiergcn.evaluate.calibration import ENOUGH, combination_weights, greedy_weights, plausible_weights
 
 
 def model(labels: np.ndarray, given: np.ndarray | float, n_classes: int = 2) -> np.ndarray:
@@ -78,17 +78,11 @@ def test_greedy_is_never_worse_than_the_best_model(seed: int) -> None:
     assert loss(greedy_weights(each, labels)) <= min(loss(one) for one in np.eye(5)) + 1e-12
 
 
-def test_scores_by_hand() -> None:
-    """Right with 0.8: 1 - (0.04 + 0.04) / 2. Wrong with 0.8: -(0.64 + 0.64) / 2."""
-    each = np.array([[[0.8, 0.2], [0.8, 0.2]]])
-    np.testing.assert_allclose(node_scores(each, np.array([0, 1])), [[0.96, -0.64]])
-
-
 def test_plausible_by_hand() -> None:
     """Model b is as good as a at three nodes and wrong at the fourth.
 
-    There it is 0.96 + 0.64 = 1.6 behind. With two nodes more, 1 behind and 1 ahead: mean 1.6 / 6, mean square
-    4.56 / 6, z² = 6 * 1.6² / (6 * 4.56 - 1.6²).
+    Right with 0.8 scores 1 - (0.04 + 0.04) / 2, wrong -(0.64 + 0.64) / 2: there it is 0.96 + 0.64 = 1.6 behind. With
+    two nodes more, 1 behind and 1 ahead: mean 1.6 / 6, mean square 4.56 / 6, z² = 6 * 1.6² / (6 * 4.56 - 1.6²).
     """
     labels = np.zeros(4, dtype=np.int64)
     each = np.stack([model(labels, 0.8), model(labels, np.array([0.8, 0.8, 0.8, 0.2]))])

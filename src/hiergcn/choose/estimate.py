@@ -54,9 +54,7 @@ class Estimate:
     epochs: int
     """Most epochs of a fit."""
     trial_nodes: int
-    """Nodes of the graph in the trial."""
-    scaled: bool
-    """Whether that graph was a smaller one of the same density, and its time was multiplied."""
+    """Nodes of the graph in the trial; if it was a smaller one of the same density, its time was multiplied."""
 
 
 def estimate_fit(graph: Graph, split: Split) -> Estimate:
@@ -87,7 +85,7 @@ def estimate_fit(graph: Graph, split: Split) -> Estimate:
     each = [(then - now) / (later - epoch) for (epoch, now), (later, then) in pairwise(ticks)]  # less the first report
     seconds = ratio * (trainer.coarsen_seconds + statistics.median(each) * settings.train.epochs)
     memory = held_memory() + plan_memory(graph, settings).total  # the process holds the graph already
-    return Estimate(seconds, memory, settings.train.epochs, nodes, scaled=nodes < graph.n_nodes)
+    return Estimate(seconds, memory, settings.train.epochs, nodes)
 
 
 FOLDS = 5

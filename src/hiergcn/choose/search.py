@@ -259,19 +259,19 @@ class Automatic:
             return
         self.emit(CandidateStarted(entry.name))
         while True:
-            watch = self._plan(candidate, None if simple else now)
+            job = self._plan(candidate, None if simple else now)
             free = available_memory(self.trainer.device)
-            fits = free is None or candidate.memory + sum(job.memory for job in lanes.running.values()) <= free
-            if not lanes.running or (fits and (watch or candidate.untried)):
+            fits = free is None or candidate.memory + sum(other.memory for other in lanes.running.values()) <= free
+            if not lanes.running or (fits and (job or candidate.untried)):
                 break
             self._add_results(lanes)  # wait, because memory may be too small for this job and the running ones
-        if watch is None:
+        if job is None:
             self.emit(CandidateDone(entry.name, None, candidate.left_out))
         else:
-            self._start(candidate, self.seeds[:1], watch, lanes)
+            self._start(candidate, job, lanes)
 
-    def _plan(self, candidate: CandidateState, now: SearchState | None) -> "Watch | None":
-        """Set what the first seed of a candidate is trained with; None if there is no time; `now` is None if simple."""
+    def _plan(self, candidate: CandidateState, now: SearchState | None) -> "Job | None":
+        """Return the first seed of a candidate as a job; None if there is no time; `now` is None if simple."""
         candidate.left_out, candidate.untried = None, False
         try:
             settings = candidate.settings = self.settings_of(candidate.entry)
@@ -292,7 +292,7 @@ class Automatic:
             return None
         candidate.settings = replace(settings, train=replace(settings.train, epochs=max(affordable, 1)))
         grace = grace if self.done else math.inf  # there must be an answer
-        return Watch(self.budget, self.share, now, grace, len(self.folds), epochs)
+        return Job(candidate.settings, self.seeds[:1], self.budget, self.share, now, grace, epochs)
 
     def settings_of(self, entry: Candidate) -> Settings:
         """Return the recipe or settings for the graph, with the changes of the candidate and of the user.
@@ -312,16 +312,13 @@ class Automatic:
         by_loss = {"selection": "loss"} if len(self.folds) > 1 else {}
         return adapted.override(effective(adapted.method, by_loss | self.changes))
 
-    def _start(self, candidate: CandidateState, seeds: Sequence[int], watch: "Watch", lanes: Lanes) -> None:
-        settings = candidate.settings
-        assert settings is not None
-        job = Job(settings, seeds, watch)
+    def _start(self, candidate: CandidateState, job: "Job", lanes: Lanes) -> None:
         if lanes.count > 1:
-            job = job._replace(hierarchy=self.trainer.hierarchy(settings))
+            job = job._replace(hierarchy=self.trainer.hierarchy(job.settings))
             with suppress(InputError):  # which the worker will report
-                columns = [label_columns(self.trainer.task(fold), settings.model) for fold in self.folds]
+                columns = [label_columns(self.trainer.task(fold), job.settings.model) for fold in self.folds]
                 job = job._replace(columns=columns)
-        lanes.start((candidate, seeds[0]), job, candidate.epoch, candidate.memory)
+        lanes.start((candidate, job.seeds[0]), job, candidate.epoch, candidate.memory)
 
     def _add_results(self, lanes: Lanes) -> None:
         """Wait for the job that ends next, and add its results."""
@@ -371,9 +368,9 @@ class Automatic:
                 self.budget.spent = lanes.now
                 affordable = max(int(self.budget.left() / candidate.price), 0) if candidate.price else at_once
                 seeds = self.seeds[k : k + min(at_once, affordable)]
-                if seeds and not self.budget.is_over():
+                if seeds and candidate.settings is not None and not self.budget.is_over():
                     self.emit(CandidateStarted(candidate.entry.name))
-                    self._start(candidate, seeds, Watch(self.budget), lanes)
+                    self._start(candidate, Job(candidate.settings, seeds, self.budget), lanes)
         while lanes.running:
             self._add_results(lanes)
 
@@ -382,13 +379,11 @@ class _StoppedError(Exception):
     """A candidate is stopped before its end."""
 
 
-@dataclass(eq=False)
-class Watch:
-    """A callback after each epoch that ends a candidate when the clock says so, or early if it is far behind.
+class Job(NamedTuple):
+    """Seeds of a candidate to train, and what ends them early."""
 
-    The only network of a candidate keeps its best epoch if the clock ends it after a third of its epochs.
-    """
-
+    settings: Settings
+    seeds: Sequence[int]
     budget: Budget
     share: float = 1.0
     """Of the budget."""
@@ -396,34 +391,26 @@ class Watch:
     """What the candidate is compared with; None never stops it for being behind."""
     grace: float = 0.0
     """Seconds from the start of the choice that it has in any case."""
-    folds: int = 1
-    """Parts of the validation nodes, one of which validates at a time."""
     epochs: int | None = None
     """Most epochs of the candidate; None if a network that is not trained to its end is of no use."""
-    count: int = 0
-    """Epochs so far."""
+    hierarchy: Hierarchy | None = None
+    """Made by the caller, as the columns, so that no worker makes it again."""
+    columns: Sequence[Mapping[str, np.ndarray]] = ()
+    """Of the training labels of each fold, by the name of the input."""
 
-    def __call__(self, event: EpochDone) -> None:
-        self.count += 1
+    def check(self, event: EpochDone, folds: int = 1) -> None:
+        """End the candidate after an epoch when the clock says so, or early if it is far behind.
+
+        If it has a single fold, its network keeps its best epoch if the clock ends it after a third of its epochs.
+        """
         tried = self.epochs is not None and event.epoch >= TRIAL * self.epochs
         if self.budget.is_over(self.share, self.grace):
-            raise StopTraining if tried and self.folds == 1 else _StoppedError("it ran out of time")
+            raise StopTraining if tried and folds == 1 else _StoppedError("it ran out of time")
         if not tried or self.now is None or not self.now.accuracy:
             return
         behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
-        if behind > _WEAK * math.sqrt(self.folds) * self.now.error:
+        if behind > _WEAK * math.sqrt(folds) * self.now.error:
             raise _StoppedError(f"stopped at epoch {event.epoch}, far behind the best")
-
-
-class Job(NamedTuple):
-    """Seeds of a candidate to train, with what the caller has made from the graph, so that no worker makes it again."""
-
-    settings: Settings
-    seeds: Sequence[int]
-    watch: Watch
-    hierarchy: Hierarchy | None = None
-    columns: Sequence[Mapping[str, np.ndarray]] = ()
-    """Of the training labels of each fold, by the name of the input."""
 
 
 def prepare_work(
@@ -442,11 +429,13 @@ def prepare_work(
             trainer.hierarchies.setdefault((job.settings.coarsen, job.settings.model.levels), job.hierarchy)
         for fold, columns in zip(folds, job.columns, strict=False):
             keep_columns(trainer.task(fold), columns)
-        results, left_out, send_epochs = SeedResults(), None, now_and_then(send, _PAUSE)
+        results, left_out, epochs, send_epochs = SeedResults(), None, 0, now_and_then(send, _PAUSE)
 
         def on_epoch(event: EpochDone) -> None:
-            job.watch(event)
-            send_epochs(job.watch.count / len(folds))
+            nonlocal epochs
+            epochs += 1
+            job.check(event, len(folds))
+            send_epochs(epochs / len(folds))
 
         try:
             train_seeds(trainer, folds, job.settings, job.seeds, emit or (lambda _: None), workers, on_epoch, results)
@@ -454,7 +443,7 @@ def prepare_work(
             left_out = str(reason)
         except (HierGCNError, MemoryError, RuntimeError) as error:
             left_out = f"it failed ({error!s:.200})"
-        send(job.watch.count / len(folds))
+        send(epochs / len(folds))
         return results, left_out
 
     return train

@@ -70,7 +70,11 @@ def check(source: "Source", estimate: bool = True) -> None:
         from hiergcn.choose.estimate import estimate_fit
 
         cost = estimate_fit(graph, split)
-        how = f"a trial with {cost.trial_nodes:,} nodes, scaled up" if cost.scaled else "a trial of a few epochs"
+        how = (
+            f"a trial with {cost.trial_nodes:,} nodes, scaled up"
+            if cost.trial_nodes < graph.n_nodes
+            else "a trial of a few epochs"
+        )
         alone = f"{duration(cost.seconds)} per seed (at most {cost.epochs} epochs, by {how})"
         screen.print(
             f"\nA fit would try methods for {duration(default_limit(graph.n_nodes))} (--time-limit). H-GCN+ alone "

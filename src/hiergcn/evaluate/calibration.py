@@ -186,12 +186,16 @@ def greedy_weights(each: Floats, labels: NDArray[Any]) -> Floats:
 def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
     """Weight each model by exp(-z²/2), where z is its distance to the best in standard errors, on the same nodes.
 
+    The score of a node is 1 if the model is right, less half of its Brier score; of a number, minus the squared error.
     Two nodes are added, one that the best gets wrong and one that the other gets wrong: a dozen nodes on which two
     models differ once or twice say less than their standard error does.
     """
-    scores = node_scores(each, labels)
+    if each.shape[2] == 1:
+        scores, wrong = -((each[:, :, 0] - labels) ** 2), float(np.var(labels))
+    else:
+        brier = ((each - np.eye(each.shape[2])[labels]) ** 2).sum(axis=2)
+        scores, wrong = (each.argmax(axis=2) == labels) - 0.5 * brier, 1.0
     behind = scores[scores.mean(axis=1).argmax()] - scores  # (models, v)
-    wrong = 1.0 if each.shape[2] > 1 else float(np.var(labels))
     behind = np.pad(behind, ((0, 0), (1, 1)), constant_values=((0, 0), (-wrong, wrong)))
     error = behind.std(axis=1) / np.sqrt(behind.shape[1])
     mean = behind.mean(axis=1)
@@ -201,20 +205,6 @@ def plausible_weights(each: Floats, labels: NDArray[Any]) -> Floats:
     weights[weights < _LEAST_SHARE * weights.max()] = 0.0
     weights /= weights.sum()
     return weights
-
-
-def node_scores(each: Floats, labels: NDArray[Any]) -> Floats:
-    """Return a model's score at each node, (models, v).
-
-    For classes, it is 1 if the model is right, less half of its Brier score; for numbers, minus the squared error.
-    """
-    if each.shape[2] == 1:
-        errors: Floats = -((each[:, :, 0] - labels) ** 2)
-        return errors
-    truth = np.eye(each.shape[2])[labels]
-    right = each.argmax(axis=2) == labels
-    scores: Floats = right - 0.5 * ((each - truth) ** 2).sum(axis=2)
-    return scores
 
 
 SEPARATOR = " | "
