@@ -42,9 +42,9 @@ from torch import Tensor
 
 from hiergcn.coarsening import Hierarchy
 from hiergcn.graph.task import Task
-from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, passes_memory, smoothed_features
+from hiergcn.model.baselines.grand import GRAND, GRANDMethod, Propagation, smoothed_features
 from hiergcn.model.levels import HierarchyTensors
-from hiergcn.model.method import Features, Labelled, Measured, MemoryPlan, NodeModel, Prepared, Weights, Workload
+from hiergcn.model.method import Features, Labelled, Measured, NodeModel, Prepared, Weights
 from hiergcn.model.ops.propagation import Spread, SpreadLevel
 from hiergcn.model.ops.ranks import Ranks
 from hiergcn.model.ops.sparse import SparseMatrix, propagate
@@ -223,9 +223,6 @@ class HGCNPlusMethod(GRANDMethod):
             return {}
         components = self.prepare(task, hierarchy, torch.device("cpu")).structure.components
         return {CENTRE: components.centre, DIRECTIONS: components.directions}
-
-    def memory(self, work: Workload) -> MemoryPlan:
-        return passes_memory(work, self.config, self.config.components)
 
 
 def label_prior(adjacency: SparseMatrix, labelled: Labelled, n_classes: int) -> Tensor:

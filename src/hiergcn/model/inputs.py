@@ -244,24 +244,22 @@ class Input:
         return replace(config, **dict.fromkeys(self.settings, False))
 
 
-_DIFFUSED = "labels diffused along the edges say much, and {features} add to them"
-
+_HARMONIC = Input(
+    *("harmonic", " with harmonic columns", "harmonic columns", ("harmonic", "sharp")),
+    on=lambda config: config.harmonic and not config.sharp,
+    columns=lambda task, _: harmonic_columns(task),
+    column_names=label_names,
+    reason="labels diffused along the edges say much, and {features} add to them",
+    uses_labels=True,
+)
 INPUTS: tuple[Input, ...] = (
-    Input(
-        *("harmonic", " with harmonic columns", "harmonic columns", ("harmonic", "sharp")),
-        on=lambda config: config.harmonic and not config.sharp,
-        columns=lambda task, _: harmonic_columns(task),
-        column_names=label_names,
-        reason=_DIFFUSED,
-        uses_labels=True,
-    ),
-    Input(
-        *("sharp", " with sharp harmonic columns", "harmonic columns", ("harmonic", "sharp")),
+    _HARMONIC,
+    replace(
+        _HARMONIC,
+        name="sharp",
+        title=" with sharp harmonic columns",
         on=lambda config: config.harmonic and config.sharp,
         columns=lambda task, _: harmonic_columns(task, sharp=True),
-        column_names=label_names,
-        reason=_DIFFUSED,
-        uses_labels=True,
     ),
     Input(
         *("degrees", " on degrees", "degrees", ("degrees",)),
@@ -326,10 +324,7 @@ def column_names(config: Any, features: Sequence[str], classes: Sequence[str]) -
 class WithInputs(WrappedMethod):
     """Any method with features, on columns beside them or in their place.
 
-    Args:
-        method: takes the features as they are, apart from standardising.
-        inputs: make the columns.
-        config: settings of the inputs, and the scaling of the rows of the features before columns are added.
+    `config` has the settings of the inputs, and the scaling of the rows of the features before columns are added.
     """
 
     def __init__(self, method: Method, inputs: Sequence[Input], config: Any) -> None:

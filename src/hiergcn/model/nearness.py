@@ -126,11 +126,7 @@ class NearnessModel(NodeModel):
 class NearnessMethod(WrappedMethod):
     """Any method whose models inherit `NodeModel.step` and objective, with nearness of labels beside it.
 
-    Args:
-        method: makes the network.
-        weight: of the perceptron in the mean.
-        shares: whether the perceptron sees the shares of the classes around a node.
-        counts: whether it sees the hop counts.
+    The perceptron has this weight in the mean, and may see the shares of the classes around a node and the hop counts.
     """
 
     def __init__(self, method: Method, weight: float = 0.5, shares: bool = False, counts: bool = False) -> None:

@@ -265,26 +265,23 @@ class GRANDMethod(AdjacencyMethod):
         return Prepared(features, Propagation(task.n_nodes, spread, smoothed, features))
 
     def memory(self, work: Workload) -> MemoryPlan:
-        return passes_memory(work, self.config)
+        """Return the memory of S passes, each of which keeps its input if dense, and the input and output of the ReLU.
 
-
-def passes_memory(work: Workload, config: GRANDConfig, components: int = 0) -> MemoryPlan:
-    """Return the memory of S passes, each of which keeps its input if dense, and the input and output of the ReLU.
-
-    With batch normalisation this is the memory on a GPU: a CPU makes the propagated columns normalised, and keeps them
-    once. `components` are columns that replace the features; 0 if none do.
-    """
-    n, f = work.nodes, min(components or work.n_features, work.n_features)
-    in_full = propagates_features(n, f, config)
-    sparse = work.stored is not None and not (in_full or components)
-    columns, stored = (0, work.stored or 0) if sparse else (f, 0)
-    arrays = columns * (3 if in_full and config.batch_norm else 1)  # before and after normalising, and the dropout mask
-    each = WORD * (n * (arrays + 5 * config.hidden + 4 * work.n_classes) + 2 * stored)
-    kept = work.networks * config.passes * each // work.batches
-    wide = (3 if len(work.levels) == 1 else 5) if in_full else 1  # arrays as wide as the features, while propagating
-    step = WORD * n * (wide * columns + 8 * config.hidden) // work.batches
-    prepare = 2 * WORD * n * wide * columns if in_full else 0  # P X, once; nothing is kept by then
-    structure = tensor_bytes(work.levels) + work.features + (2 * WORD * n * f if in_full else 0)
-    working = max(step, prepare - kept)
-    structure = structure if components else work.in_batches(structure)  # components are those of the whole graph
-    return MemoryPlan(structure, kept, working, kept + NORMALISE * work.levels[0].entries)
+        With batch normalisation this is the memory on a GPU: a CPU makes the propagated columns normalised, and keeps
+        them once.
+        """
+        config, components = self.config, getattr(self.config, "components", 0)  # columns that replace the features
+        n, f = work.nodes, min(components or work.n_features, work.n_features)
+        in_full = propagates_features(n, f, config)
+        sparse = work.stored is not None and not (in_full or components)
+        columns, stored = (0, work.stored or 0) if sparse else (f, 0)
+        arrays = columns * (3 if in_full and config.batch_norm else 1)  # before and after normalising, and the mask
+        each = WORD * (n * (arrays + 5 * config.hidden + 4 * work.n_classes) + 2 * stored)
+        kept = work.networks * config.passes * each // work.batches
+        wide = (3 if len(work.levels) == 1 else 5) if in_full else 1  # arrays as wide as X, while propagating
+        step = WORD * n * (wide * columns + 8 * config.hidden) // work.batches
+        prepare = 2 * WORD * n * wide * columns if in_full else 0  # P X, once; nothing is kept by then
+        structure = tensor_bytes(work.levels) + work.features + (2 * WORD * n * f if in_full else 0)
+        working = max(step, prepare - kept)
+        structure = structure if components else work.in_batches(structure)  # components are those of the whole graph
+        return MemoryPlan(structure, kept, working, kept + NORMALISE * work.levels[0].entries)

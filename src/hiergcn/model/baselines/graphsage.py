@@ -7,7 +7,6 @@ other classes. The last layer has no ReLU. Neighbours are not sampled: all are u
 """
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,26 +19,18 @@ from hiergcn.model.method import Features, NodeModel
 from hiergcn.model.ops.sparse import FeatureLinear, SparseMatrix, propagate
 from hiergcn.settings.methods import GraphSAGEConfig
 
-
-class NeighbourMean(NamedTuple):
-    """P = D^-1 A and its transpose, (n, n)."""
-
-    P: SparseMatrix
-    transpose: SparseMatrix
-
-    def __call__(self, H: Tensor) -> Tensor:
-        """Return the mean over each node's neighbours; 0 for a node without any."""
-        return propagate(self.P, H, self.transpose)
+Means = tuple[SparseMatrix, SparseMatrix]
+"""P = D^-1 A and its transpose, (n, n); the row of a node without neighbours is 0."""
 
 
 class GraphSAGE(NodeModel):
     """Layers with weights for a node and for the mean of its neighbours."""
 
     def __init__(
-        self, mean: NeighbourMean, n_features: int, n_classes: int, config: GraphSAGEConfig, generator: torch.Generator
+        self, means: Means, n_features: int, n_classes: int, config: GraphSAGEConfig, generator: torch.Generator
     ) -> None:
         super().__init__()
-        self.mean = mean  # of the graph, not of the model: not saved with the weights
+        self.P, self.transpose = means  # of the graph, not of the model: not saved with the weights
         widths = [n_features, *[config.hidden] * (config.layers - 1), n_classes]
         pairs = list(pairwise(widths))
         self.own = nn.ModuleList([FeatureLinear(a, b, config.dropout, generator) for a, b in pairs])
@@ -49,7 +40,7 @@ class GraphSAGE(NodeModel):
     def forward(self, features: Features) -> Tensor:
         H: Features = features
         for layer, (own, neighbours, bias) in enumerate(zip(self.own, self.neighbours, self.bias, strict=True)):
-            out: Tensor = own(H) + self.mean(neighbours(H)) + bias  # (n, width)
+            out: Tensor = own(H) + propagate(self.P, neighbours(H), self.transpose) + bias  # (n, width)
             H = torch.relu(out) if layer + 1 < len(self.bias) else out
         assert isinstance(H, Tensor)
         return H
@@ -59,8 +50,8 @@ class GraphSAGEMethod(FlatMethod):
     network = GraphSAGE
     replicates = True
 
-    def structure(self, task: Task, device: torch.device) -> NeighbourMean:
+    def structure(self, task: Task, device: torch.device) -> Means:
         degree = task.adjacency.sum(axis=1)
         inverse = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
         P = sp.csr_array(sp.diags_array(inverse) @ task.adjacency)
-        return NeighbourMean(SparseMatrix.from_scipy(P, device), SparseMatrix.from_scipy(sp.csr_array(P.T), device))
+        return SparseMatrix.from_scipy(P, device), SparseMatrix.from_scipy(sp.csr_array(P.T), device)

@@ -19,7 +19,7 @@ from torch import Tensor
 from hiergcn.coarsening.diffusion import Diffusion, label_columns
 from hiergcn.graph.task import Task
 from hiergcn.model.baselines.base import GraphOnlyMethod, LabelModel
-from hiergcn.model.method import Features, Labelled, Prepared
+from hiergcn.model.method import Features, Labelled
 from hiergcn.model.ops.sparse import SparseMatrix, symmetrically_normalised
 from hiergcn.settings.methods import LabelOnlyConfig, LabelPropagationConfig
 
@@ -43,6 +43,9 @@ class LabelPropagation(LabelModel):
 
     @torch.no_grad()
     def forward(self, features: Features) -> Tensor:
+        if self.n_classes == 1:
+            reached = self._propagated(torch.stack([self.known.nan_to_num(), self.is_known.float()], dim=1))  # (n, 2)
+            return reached[:, :1] / reached[:, 1:].clamp_min(_FLOOR)  # 0, the mean of all, if nothing reaches the node
         Y = torch.zeros(len(self.known), self.n_classes, device=self.known.device)
         nodes = torch.nonzero(self.is_known).squeeze(1)
         Y[nodes, self.known[nodes]] = 1.0
@@ -61,28 +64,25 @@ class LabelPropagation(LabelModel):
         return F
 
 
-class NumberPropagation(LabelPropagation):
-    """The same for numbers."""
-
-    @torch.no_grad()
-    def forward(self, features: Features) -> Tensor:
-        reached = self._propagated(torch.stack([self.known.nan_to_num(), self.is_known.float()], dim=1))  # (n, 2)
-        return reached[:, :1] / reached[:, 1:].clamp_min(_FLOOR)  # 0, the mean of all, if nothing reaches the node
-
-
 class LabelPropagationMethod(GraphOnlyMethod):
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> LabelPropagation:
-        network = NumberPropagation if n_classes == 1 else LabelPropagation
-        return network(prepared.structure, 0, n_classes, self.config, generator)
+    network = LabelPropagation
 
     def structure(self, task: Task, device: torch.device) -> SparseMatrix:
         return SparseMatrix.from_scipy(symmetrically_normalised(task.adjacency), device)
 
 
-class Harmonic(LabelModel):
-    """The shares of the classes, or the number, at each node, once the labels are known."""
+class Shares(LabelModel):
+    """A model that keeps the shares of the classes, or the number, at each node."""
 
-    shares: Tensor  # (n, classes)
+    shares: Tensor  # (n, classes); (1, classes) if they are the same at all nodes
+
+    def forward(self, features: Features) -> Tensor:
+        rows = self.shares.expand(len(self.known), -1)
+        return rows if rows.shape[1] == 1 else torch.log(rows + _FLOOR)
+
+
+class Harmonic(Shares):
+    """The harmonic function, once the labels are known."""
 
     def __init__(
         self, diffusion: Diffusion, n_features: int, n_classes: int, config: LabelOnlyConfig, generator: torch.Generator
@@ -102,9 +102,6 @@ class Harmonic(LabelModel):
         nodes = torch.nonzero(self.is_known).squeeze(1).cpu().numpy()
         return torch.from_numpy(self.diffusion.label_weights(node, nodes))
 
-    def forward(self, features: Features) -> Tensor:
-        return self.shares if self.shares.shape[1] == 1 else torch.log(self.shares + _FLOOR)
-
 
 class HarmonicMethod(GraphOnlyMethod):
     network = Harmonic
@@ -113,10 +110,8 @@ class HarmonicMethod(GraphOnlyMethod):
         return Diffusion(task.adjacency)
 
 
-class Constant(LabelModel):
+class Constant(Shares):
     """The shares of the classes among the training nodes, or the mean of their numbers, for every node."""
-
-    shares: Tensor  # (1, classes)
 
     def __init__(
         self, n_nodes: int, n_features: int, n_classes: int, config: LabelOnlyConfig, generator: torch.Generator
@@ -132,10 +127,6 @@ class Constant(LabelModel):
 
     def label_weights(self, node: int) -> Tensor:
         return torch.ones(int(self.is_known.sum()))
-
-    def forward(self, features: Features) -> Tensor:
-        rows = self.shares.expand(len(self.known), -1)
-        return rows if rows.shape[1] == 1 else torch.log(rows + _FLOOR)
 
 
 class ConstantMethod(GraphOnlyMethod):

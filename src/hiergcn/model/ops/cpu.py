@@ -16,12 +16,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
+from hiergcn.compiled.csr import Floats, Integers
 from hiergcn.compiled.jit import kernel, run_over
 from hiergcn.compiled.jit import mix as splitmix64
 from hiergcn.compiled.simd import FLOATS, add_product, load, prefetch, splat, store
 
-Floats = npt.NDArray[np.floating]
-Integers = npt.NDArray[np.integer]
 Bits = npt.NDArray[np.int16]
 
 _SMALL = 2**19  # multiplications of a sparse product that one thread does in the time it takes to start others

@@ -321,7 +321,7 @@ def spread_entries(P: Tensor, by_column: sp.csr_array, keep: Tensor, mask: Mask 
     entries = Rows(start, by_column.indices[kept], (by_column.data * factor)[kept])
     n, panels = P.shape[1], _panels(P.shape[1], by_column.shape[0])
     arrays = entries, P.view(-1, COLUMNS).numpy(), _bits(mask), panels.view(-1, panels.shape[2]).numpy(), n
-    _on_all_threads(_spread_entries, arrays, len(P))
+    in_threads(_spread_entries, arrays, len(P), part=-(-len(P) // torch.get_num_threads()))
     return panels
 
 
@@ -362,15 +362,12 @@ def _in_blocks(
     if keep is not None:
         factors = keep.numpy().ravel() * (factors if factors.size else np.float32(1.0))
     arrays = given.detach().contiguous().numpy(), factors, _bits(mask), -1.0 if epsilon is None else epsilon
-    _on_all_threads(_spread_blocks, (levels, *arrays, out.numpy(), moments), blocks)
+    part = -(-blocks // torch.get_num_threads())
+    in_threads(_spread_blocks, (levels, *arrays, out.numpy(), moments), blocks, part=part)
 
 
 def _bits(mask: Mask | None) -> tuple[npt.NDArray[np.int16], int, float]:
     return (np.empty(0, np.int16), 0, 1.0) if mask is None else (mask.cpu_bits.numpy(), mask.limit, mask.scale)
-
-
-def _on_all_threads(function: Any, given: tuple[Any, ...], blocks: int) -> None:
-    in_threads(function, given, blocks, part=-(-blocks // torch.get_num_threads()))
 
 
 def masked_product(panels: Tensor, weight: Tensor, shift: Tensor | None = None, mask: Mask | None = None) -> Tensor:
@@ -410,4 +407,5 @@ def _mask_factors(mask: Mask, n: int, f: int) -> Iterator[tuple[slice, Tensor]]:
     length = max(_CACHED // f, 1)
     for start in range(0, n, length):
         rows = slice(start, min(start + length, n))
-        yield rows, (mask.cpu_bits[start * f : rows.stop * f].view(-1, f) < mask.limit).float().mul_(mask.scale)
+        bits, factors = mask.cpu_bits[start * f : rows.stop * f].view(-1, f), torch.empty(rows.stop - start, f)
+        yield rows, torch.lt(bits, mask.limit, out=factors).mul_(mask.scale)
