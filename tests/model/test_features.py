@@ -3,18 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import scipy.sparse as sp
 import torch
 
 from hiergcn.datasets import planted_graph
-from hiergcn.graph import Graph, Split
+from hiergcn.graph import Graph
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
 from hiergcn.model.ops.sparse import SparseMatrix
-from hiergcn.run.fit import fit
 from hiergcn.settings.methods import MLPConfig
-from hiergcn.settings.settings import settings_for
 
 CPU = torch.device("cpu")
 
@@ -44,21 +41,6 @@ def test_sparse_features_stay_sparse() -> None:
     assert len(prepared.features.values) == words.nnz
     squares = np.bincount(prepared.features.pattern.column.numpy(), prepared.features.values.numpy() ** 2, minlength=30)
     np.testing.assert_allclose(squares[squares > 0] / 60, 1.0, rtol=1e-5)
-
-
-@pytest.mark.parametrize("method", ["hgcn", "mlp"])
-def test_another_graph_is_scaled_as_the_first_was(method: str) -> None:
-    """The statistics are those of the training graph, not of the graph to predict."""
-    graph = uneven(planted_graph(80, seed=1))
-    split = Split.holdout(graph.truth, seed=0)
-    settings = settings_for(method).override({"scaling": "standard", "epochs": 20, "hidden": 8})
-    result = fit(graph, split, settings, [0], device="cpu")
-    again = result.model.predict_proba(graph, "cpu")
-    np.testing.assert_allclose(again, result.probabilities, rtol=1e-4)
-    if method == "mlp":  # which looks at each node by itself
-        half = Graph(graph.adjacency[:40][:, :40], np.asarray(graph.features)[:40], graph.truth[:40])
-        part = result.model.predict_proba(half, "cpu")
-        np.testing.assert_allclose(part, result.probabilities[:40], rtol=1e-4)
 
 
 def test_degrees_stand_in_place_of_features() -> None:

@@ -51,17 +51,6 @@ def test_many_steps_reach_the_fixed_point(adjacency: sp.csr_array) -> None:
     np.testing.assert_allclose(torch.exp(model(torch.empty(12, 0))).numpy(), F, rtol=1e-4, atol=1e-7)
 
 
-def test_agrees_with_pyg(adjacency: sp.csr_array) -> None:
-    theirs = pytest.importorskip("torch_geometric.nn").LabelPropagation(num_layers=7, alpha=0.9)
-    model = taught(adjacency, LabelPropagationConfig(alpha=0.9, steps=7))
-    S = sp.coo_array(normalised(adjacency))
-    edges = torch.from_numpy(np.stack([S.row, S.col]).astype(np.int64))
-    Y = torch.zeros(12, 3)
-    Y[NODES, LABELS] = 1.0
-    scores = theirs(Y, edges, edge_weight=torch.from_numpy(S.data).float())
-    torch.testing.assert_close(torch.exp(model(torch.empty(12, 0))), scores)
-
-
 def test_a_node_that_no_label_reaches_has_equal_classes(adjacency: sp.csr_array) -> None:
     model = taught(adjacency, LabelPropagationConfig())
     probabilities = torch.softmax(model(torch.empty(12, 0)), dim=1)

@@ -59,24 +59,17 @@ def dense_propagation(hierarchy: Hierarchy, shares: list[float], orders: list[in
     ("shares", "orders"),
     [([0.5, 0.2, 0.2, 0.1], [3, 1, 2, 0]), ([1.0, 0.0, 0.0], [4, 1, 1]), ([0.6, 0.0, 0.4], [2, 1, 3])],
 )
-def test_propagation_is_the_formula(hierarchy: Hierarchy, shares: list[float], orders: list[int]) -> None:
+def test_propagation_and_its_gradient_are_the_formula(
+    hierarchy: Hierarchy, shares: list[float], orders: list[int]
+) -> None:
     propagation = hierarchical_propagation(hierarchy, shares, orders, CPU)
-    H = torch.randn(90, 5, generator=torch.Generator().manual_seed(0))
+    H, G = (torch.randn(90, 5, generator=torch.Generator().manual_seed(seed)) for seed in (0, 3))
     P = dense_propagation(hierarchy, shares, orders)
     np.testing.assert_allclose(propagation(H).numpy(), P @ H.double().numpy(), rtol=0, atol=1e-5)
+    (gradient,) = torch.autograd.grad(propagation(H.requires_grad_()), H, G)
+    np.testing.assert_allclose(gradient.numpy(), P.T @ G.double().numpy(), rtol=0, atol=1e-5)
     np.testing.assert_allclose(P, P.T, atol=1e-12)
     assert np.abs(np.linalg.eigvalsh(P)).max() <= 1.0 + 1e-12
-
-
-def test_the_gradient_of_propagation_is_propagation(hierarchy: Hierarchy) -> None:
-    shares, orders = [0.5, 0.25, 0.25], [2, 1, 1]
-    propagation = hierarchical_propagation(hierarchy, shares, orders, CPU)
-    H = torch.zeros(90, 2, requires_grad=True)
-    weight = torch.randn(90, 2, generator=torch.Generator().manual_seed(3))
-    (propagation(H) * weight).sum().backward()
-    assert H.grad is not None
-    P = dense_propagation(hierarchy, shares, orders)
-    np.testing.assert_allclose(H.grad.numpy(), P.T @ weight.double().numpy(), rtol=0, atol=1e-5)
 
 
 def test_label_prior_is_the_iteration(graph: Graph) -> None:
