@@ -55,7 +55,7 @@ def solved(method: str, adjacency: sp.csr_array, labels: np.ndarray, classes: in
     prepared = built.prepare(Task(adjacency, None, classes, none, none, none, none), None, CPU)
     model = built.build(prepared, classes, torch.Generator())
     kind = Measured if classes == 1 else Labelled
-    model.solve(kind(torch.from_numpy(NODES), torch.from_numpy(labels)))  # type: ignore[operator]
+    model.solve(kind(torch.from_numpy(NODES), torch.from_numpy(labels)))
     outputs: np.ndarray = activated(model(prepared.features)).numpy()
     return outputs
 

@@ -2,6 +2,7 @@
 
 import weakref
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hiergcn.errors import InputError
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.task import Task
 from hiergcn.model.inputs import build_method
-from hiergcn.model.method import NodeModel, Prepared
+from hiergcn.model.method import Prepared
 from hiergcn.settings.settings import Settings, settings_for
 from hiergcn.train.batches import Batch, Batches, BatchLearner, _inside
 from hiergcn.train.learners import labelled_nodes
@@ -46,7 +47,7 @@ def cut(graph: Graph, split: Split, chosen: Settings, count: int, full_validatio
 def learner(batches: Batches, chosen: Settings | None = None) -> BatchLearner:
     method, task, config = batches.method, batches.task, (chosen or settings()).train
 
-    def build(prepared: Prepared, generator: torch.Generator) -> NodeModel:
+    def build(prepared: Prepared, generator: torch.Generator) -> Any:
         return method.build(prepared, task.n_classes, generator)
 
     model = build(method.prepare(task, batches.hierarchy, CPU), torch.Generator().manual_seed(0))

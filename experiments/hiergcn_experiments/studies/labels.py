@@ -123,7 +123,8 @@ class HiddenLabels:
     ) -> Nodes:
         graph = labelled or self.bare
         table = suggest(graph, budget, confidence=confidence, hierarchy=self.hierarchy, seed=seed)
-        return pd.Index(graph.ids).get_indexer(pd.Index(table["id"]))
+        nodes: Nodes = pd.Index(graph.ids).get_indexer(pd.Index(table["id"]))
+        return nodes
 
     def rounds(self, seed: int, model: Callable[[Nodes], Probabilities], most: int) -> dict[str, float]:
         """Label, fit, suggest, repeat; return the accuracy by labels per class, up to `most`."""
@@ -262,6 +263,7 @@ def labels_coverage(
         training = Split(drawn.train, validation, drawn.test)
         found = _chosen(graph, training, split, time_limit, device).confidence
     rows = []
+    sets: Any
     for count in CALIBRATING:
         part = Split(drawn.train, validation, drawn.test, calibration[:count])
         for asked in ASKED:

@@ -101,7 +101,7 @@ class Standardised(WrappedMethod):
 
     def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
         structure, statistics = prepared.structure
-        model = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
+        model: NodeModel = self.method.build(Prepared(prepared.features, structure), n_classes, generator)
         for name, statistic in statistics.items():  # (f,) each
             model.register_buffer(name, statistic)
         return model

@@ -368,7 +368,7 @@ class WrappedMethod(Method):
     def statistics(self, task: Task, hierarchy: Hierarchy | None) -> dict[str, Tensor]:
         return self.method.statistics(task, hierarchy)
 
-    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> NodeModel:
+    def build(self, prepared: Prepared, n_classes: int, generator: torch.Generator) -> Any:
         return self.method.build(prepared, n_classes, generator)
 
     def memory(self, work: Workload) -> MemoryPlan:
@@ -383,6 +383,6 @@ def with_weights(
 ) -> NodeModel:
     """Build a model, give it trained weights and set it to evaluation mode."""
     with device:
-        model = method.build(prepared, n_classes, torch.Generator(device)).to(device)
+        model: NodeModel = method.build(prepared, n_classes, torch.Generator(device)).to(device)
     model.load_state_dict(dict(weights))
     return model.eval()

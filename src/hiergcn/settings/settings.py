@@ -182,7 +182,7 @@ def method_settings(method: str) -> dict[str, Setting]:
     return {setting.name: setting for setting in every}
 
 
-def _classes(method: str) -> dict[str, type[Any]]:
+def _classes(method: str) -> dict[str, Any]:
     """Return the dataclass of each group of settings."""
     return {"model": config_class(method), "train": TrainConfig, "coarsen": CoarsenConfig}
 

@@ -224,7 +224,7 @@ def build_model(
 ) -> NodeModel:
     """Build a model on the device of its generator, or refuse settings that it does not support."""
     with generator.device:  # a generator draws on its own device alone
-        model = method.build(prepared, task.n_classes, generator)
+        model: NodeModel = method.build(prepared, task.n_classes, generator)
     model.to(generator.device)
     if config.class_weight != "none" and not model.weighs_classes:
         raise InputError(f"{model.title} cannot weigh classes; leave class_weight at none.")
