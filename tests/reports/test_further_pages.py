@@ -135,45 +135,23 @@ MADE = {
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that makes the page of a name, once."""
-    made: dict[str, Path] = {}
-
-    def page(name: str) -> Path:
-        if name not in made:
-            made[name] = MADE[name][0](tmp_path_factory.mktemp(name))
-        return made[name]
-
-    return page
-
-
-@pytest.fixture(scope="module")
-def opened_once(browser: "Browser", pages: Callable[[str], Path]) -> Iterator[Callable[[str], Opened]]:
+def open_page(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Opened]]:
+    """Return a function that makes and opens the page of a name, or brings it back to how it was opened."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    found: dict[str, Opened] = {}
+    pages: dict[str, Opened] = {}
 
     def opened(name: str) -> Opened:
-        if name not in found:
-            found[name] = Opened(context.new_page(), pages(name), MADE[name][1])
-            assert len(found[name].requests) == 1
-            assert found[name].problems == []
-        return found[name]
+        if name not in pages:
+            make, ready = MADE[name]
+            pages[name] = Opened(context.new_page(), make(tmp_path_factory.mktemp(name)), ready)
+            assert len(pages[name].requests) == 1
+            assert pages[name].problems == []
+        pages[name].page.bring_to_front()
+        pages[name].reset()
+        return pages[name]
 
     yield opened
     context.close()
-
-
-@pytest.fixture
-def open_page(opened_once: Callable[[str], Opened]) -> Callable[[str], Opened]:
-    """Return a function that opens the page of a name, or brings it back to how it was opened."""
-
-    def opened(name: str) -> Opened:
-        page = opened_once(name)
-        page.page.bring_to_front()
-        page.reset()
-        return page
-
-    return opened
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -179,16 +179,25 @@ def _inside(place: dict[str, Any], part: tuple[float, float], r: float) -> bool:
     return bool(r <= place["x"] <= part[0] - r and r <= place["y"] <= part[1] - r)
 
 
-def test_the_stage_keeps_its_size_and_the_camera_its_place(opened: Opened) -> None:
-    """Whatever the legend and the words below it are."""
-    page = opened.page
-    heights = set()
-    for level in range(len(opened.state["levels"])):
+def test_the_slider_changes_the_level_while_stage_and_camera_keep_their_size(opened: Opened) -> None:
+    """Whatever the legend and the words below the stage are."""
+    page, heights = opened.page, set()
+
+    def measure() -> None:
+        box = page.locator(".stage").bounding_box()
+        assert box is not None
+        heights.add(box["height"])
+
+    for level, size in enumerate(opened.state["levels"]):
         opened.set_level(level)
-        heights.add(page.locator(".stage").bounding_box()["height"])  # type: ignore[index]
+        state = opened.state
+        assert (state["level"], state["drawn"], state["edges"]) == (level, size["nodes"], size["edges"])
+        assert f"{size['nodes']:,}" in page.inner_text("#explorer-level-name")
+        measure()
+    assert sum(item["weight"] for item in opened.items) == NODES
     for way in ("predicted", "error", "level", "label"):
         page.select_option("#explorer-colour", way)
-        heights.add(page.locator(".stage").bounding_box()["height"])  # type: ignore[index]
+        measure()
     assert len(heights) == 1
     page.click("#explorer-in")
     before = opened.state["camera"]
@@ -215,16 +224,6 @@ def test_classes_are_named_where_they_are_at_home(opened: Opened) -> None:
         assert nearest["name"].endswith(region["name"])  # "9 nodes, mostly beta"
     opened.page.select_option("#explorer-colour", "confidence")
     assert opened.state["regions"] == []  # colours mean something else
-
-
-def test_the_slider_changes_the_level(opened: Opened) -> None:
-    for level, size in enumerate(opened.state["levels"]):
-        opened.set_level(level)
-        assert opened.state["level"] == level
-        assert opened.state["drawn"] == size["nodes"]
-        assert opened.state["edges"] == size["edges"]
-        assert f"{size['nodes']:,}" in opened.page.inner_text("#explorer-level-name")
-    assert sum(item["weight"] for item in opened.items) == NODES
 
 
 def test_a_click_opens_a_hyper_node_which_makes_room(opened: Opened) -> None:

@@ -1,7 +1,5 @@
 """Layout of a hierarchy: complete, nested, almost without overlaps, deterministic."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,27 +21,21 @@ def positions(tree: Tree) -> list[Positions]:
     return layout(tree)
 
 
-def test_levels_are_added_until_the_coarsest_is_an_overview(tree: Tree) -> None:
+def test_the_tree_is_the_hierarchy_renumbered_with_levels_added_until_it_is_an_overview(tree: Tree) -> None:
+    graph = load_dataset("cora").graph
     assert tree.model_levels == 3
     assert len(tree.weight[-1]) <= OVERVIEW < len(tree.weight[-2])
     assert all(weight.sum() == 2708 for weight in tree.weight)
-
-
-def test_the_tree_is_the_hierarchy_renumbered() -> None:
-    graph = load_dataset("cora").graph
-    hierarchy = coarsen(graph, 2)
-    tree = Tree.from_hierarchy(hierarchy, 3)
     assert sorted(tree.order) == list(range(graph.n_nodes))
-    for level in range(2):
+    for level in range(len(tree.parent)):
         assert (np.diff(tree.parent[level]) >= 0).all()  # members have consecutive numbers
         ends = tree.first(level)
         assert ends[-1] == len(tree.weight[level])
-        sums = np.add.reduceat(tree.weight[level], ends[:-1])
-        np.testing.assert_array_equal(sums, tree.weight[level + 1])
-    together = hierarchy.hyper_nodes(2)[tree.order]  # so do the nodes of a hyper-node
+        np.testing.assert_array_equal(np.add.reduceat(tree.weight[level], ends[:-1]), tree.weight[level + 1])
+    hierarchy = coarsen(graph, 2)
+    together = hierarchy.hyper_nodes(2)[tree.order]  # so have the nodes of a hyper-node
     assert np.count_nonzero(np.diff(together)) == hierarchy.levels[2].n_nodes - 1
-    expected = graph.adjacency[tree.order][:, tree.order]
-    assert abs(expected - tree.adjacency[0]).max() == 0
+    assert abs(graph.adjacency[tree.order][:, tree.order] - tree.adjacency[0]).max() == 0
 
 
 def test_discs_do_not_overlap(tree: Tree, positions: list[Positions]) -> None:
@@ -71,23 +63,16 @@ def test_members_are_close_to_their_hyper_node(tree: Tree, positions: list[Posit
         np.zeros((1, 1)),
         np.zeros((30, 30)),  # no edge at all
         np.eye(2)[::-1],
+        np.kron(np.eye(600), np.eye(2)[::-1]),
         np.pad(np.ones((1, 2000)), ((0, 2000), (1, 0))) + np.pad(np.ones((2000, 1)), ((1, 0), (0, 2000))),  # a star
     ],
-    ids=["one node", "no edges", "a pair", "a star"],
+    ids=["one node", "no edges", "a pair", "many pairs", "a star"],
 )
 def test_degenerate_graphs_have_a_layout(adjacency: np.ndarray) -> None:
     tree = Tree.from_hierarchy(coarsen(sp.csr_array(adjacency), 1), 2)
     for place, weight in zip(layout(tree), tree.weight, strict=True):
         assert place.shape == weight.shape
         assert np.isfinite(place).all()
-
-
-def test_many_components_have_a_layout() -> None:
-    pairs: Any = sp.block_diag([np.eye(2)[::-1]] * 3000, format="csr")
-    tree = Tree.from_hierarchy(coarsen(sp.csr_array(pairs), 1), 2)
-    places = layout(tree)
-    assert all(np.isfinite(place).all() for place in places)
-    assert len(np.unique(np.round(places[0], 6))) == 6000
 
 
 def test_the_layout_is_the_same_with_any_number_of_threads(tree: Tree, positions: list[Positions]) -> None:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from hiergcn.run.run import Run
 
 MANY = 20
-"""With more classes the page shows the weakest and folds the others, and lists mistakes instead of a matrix."""
-WEAKEST = 15
+"""With more classes the page folds their table, and lists mistakes instead of a matrix."""
 FREQUENT_MISTAKES = 10
 SCORES: dict[str, tuple[str, str, Shape, float]] = {  # title, colour, mark and its size
     "precision": ("precision", FIRST, "dot", 5),
@@ -57,11 +56,6 @@ class ClassSection:
     @property
     def many(self) -> bool:
         return len(self.rows) > MANY
-
-    @property
-    def weakest(self) -> list[ClassRow]:
-        judged = [row for row in self.rows if row.f1 is not None and row.f1 < 1]
-        return sorted(judged, key=lambda row: row.f1 or 0.0)[:WEAKEST]
 
     @property
     def shares(self) -> npt.NDArray[np.float64]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from hiergcn.reports import axes
 from hiergcn.reports.explorer import RADIUS, Ints, Positions, Tree
-from hiergcn.reports.palette import FIRST, INK, LINE, MUTED, SECOND, VALUE_COLOURS, value_ends, value_names
+from hiergcn.reports.palette import FIRST, INK, MUTED, SECOND, VALUE_COLOURS, value_ends, value_names
 from hiergcn.reports.panels import Entry, Figure, Panel, legend_html, number
 
 if TYPE_CHECKING:
@@ -135,25 +135,16 @@ def error_figure(judged: pd.DataFrame, metrics: Mapping[str, Any]) -> Figure:
     return Figure([panel], [Entry("end of the interval", SECOND, "dashed")] if half else [])
 
 
-def number_maps(run: "Run", judged: pd.DataFrame) -> list[tuple[str, Markup, Picture]]:
-    """Return maps of the predicted numbers and of large errors, with title and legend; none without coordinates."""
+def number_map(run: "Run") -> tuple[Markup, Picture] | None:
+    """Return the legend and a map of the predicted numbers; None without coordinates."""
     if run.coordinates is None:
-        return []
+        return None
     places: Positions = run.coordinates.projected() @ np.array([1, -1j])
-    predicted, target = run.table["predicted"].to_numpy(float), run.scores["target"]
+    predicted = run.table["predicted"].to_numpy(float)
     ends = value_ends(predicted)
-    ranges = [Entry(name, colour) for name, colour in zip(value_names(ends), VALUE_COLOURS, strict=True)]
-    usual = float(np.sqrt(np.mean(judged["error"] ** 2)))
-    kinds = [Entry("much too low", FIRST), Entry("near", LINE), Entry("much too high", SECOND)]
-    sides = np.digitize(judged["error"], [-usual, usual])
-    maps = [
-        (f"Predicted {target}", places, np.searchsorted(ends[1:-1], predicted, "right"), ranges),
-        (f"Errors beyond {usual:.3g}", places[judged.index.to_numpy()], sides, kinds),
-    ]
-    return [
-        (title, legend_html(legend), place_map(spots, group, [entry.colour for entry in legend], f"Map: {title}."))
-        for title, spots, group, legend in maps
-    ]
+    legend = [Entry(name, colour) for name, colour in zip(value_names(ends), VALUE_COLOURS, strict=True)]
+    group, about = np.searchsorted(ends[1:-1], predicted, "right"), f"Map of the predicted {run.scores['target']}."
+    return legend_html(legend), place_map(places, group, VALUE_COLOURS, about)
 
 
 def levels_pictures(

@@ -122,8 +122,10 @@ def next_steps(run: "Run", board: Board, classes: ClassSection) -> list[Step]:
         names = _listed([f"{row.name} ({row.trained})" for row in few])
         text = f"They have fewer than {FEW_LABELS} training labels: {names}."
         steps.append(Step("Label more of the rare classes", text))
-    if weakest := next((row for row in classes.weakest if row.support >= FEW_NODES), None):
-        text = f"Of all classes it has the lowest F1, {100 * (weakest.f1 or 0.0):.0f} %."
+    judged = [row for row in classes.rows if row.support >= FEW_NODES and row.f1 is not None]
+    weakest = min(judged, key=lambda row: row.f1 or 0.0, default=None)
+    if weakest and (lowest := weakest.f1 or 0.0) < 1:
+        text = f"Of all classes it has the lowest F1, {100 * lowest:.0f} %."
         steps.append(Step(f"Look at {weakest.name}", text, f"label={weakest.number}&only=wrong"))
     unseen = ~run.table["given"]
     unsure = int((unseen & (run.table["confidence"] < UNSURE)).sum())

@@ -151,7 +151,7 @@ def _number_values(run: "Run", board: Board) -> dict[str, Any]:
         "scatter": scatter.html(f"predicted against true values of {about}"),
         "errors": figures.error_figure(judged, metrics).html(f"predicted minus true value of {about}"),
         "largest": worst.head(SHOWN_ROWS).to_dict("records"),
-        "maps": figures.number_maps(run, judged),
+        "map": figures.number_map(run),
     }
 
 
