@@ -30,7 +30,6 @@ def check(outcome: Outcome, *expected: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("fit", "no/such/file.csv"), "no/such/file.csv"),
         (("fit", "https://example.org/edges.csv"), "is a web address; download the file"),
         (("fit", "cora", "nodes.csv"), "./cora"),
         (("fit", "cora", "--set", "hidden"), "KEY=VALUE"),
@@ -49,7 +48,6 @@ def check(outcome: Outcome, *expected: str) -> None:
         (("coarsen", "cora", "--out", "nodes.csv"), "exists already"),
         (("coarsen", "cora", "--out", "no/folder/levels.csv"), "no folder"),
         (("datasets", "get", "corra"), "did you mean 'cora'?"),
-        (("predict", "."), "config.json is missing"),
         (("predict", "nowhere", "--out", "no/folder/p.csv"), "no folder"),
         (("explain", "nowhere", "--node", "a", "--out", "nodes.csv"), "exists already"),
         (("report", "nowhere"), "nowhere"),

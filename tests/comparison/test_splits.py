@@ -33,17 +33,15 @@ def test_blocked_splits_without_a_class_are_skipped() -> None:
         assert np.array_equal(spec.split(graph, OWN).train, Split.blocked(graph, seed=seed).train)
 
 
-@pytest.mark.parametrize("text", ["public", "random:3", "tenths:1", "blocked:12"])
-def test_splits_have_one_text(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "names"), [("public", ["public"]), ("random:2", ["random-0", "random-1"]), ("tenths:1", ["tenths-0"])]
+)
+def test_splits_have_one_text_and_the_names_of_stored_results(text: str, names: list[str]) -> None:
     assert splits_text(parse_splits(text)) == text
+    assert [spec.name for spec in parse_splits(text)] == names
 
 
 @pytest.mark.parametrize("text", ["", "private", "random", "random:0", "random:x", "random:-1", "blocked", "few:2"])
 def test_bad_splits_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"give public, or random:N"):
         parse_splits(text)
-
-
-def test_names_are_those_of_stored_results() -> None:
-    names = [spec.name for spec in (*parse_splits("public"), *parse_splits("random:2"))]
-    assert names == ["public", "random-0", "random-1"]
