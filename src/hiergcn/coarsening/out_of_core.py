@@ -109,8 +109,8 @@ def _list_edges(connection: Any, source: Path, weight: str | None) -> bool:
     """Make the view of the edges as they are listed, with checks; return whether they have weights."""
     database, files = duckdb_table(source), parquet_files(source)
     if database is not None:
-        connection.execute(f"ATTACH {_literal(database.file)} AS given (READ_ONLY)")
-        table = f"given.{database.name}"
+        connection.execute(f"ATTACH {_literal(database[0])} AS given (READ_ONLY)")
+        table = f"given.{database[1]}"
     elif files:
         table = f"read_parquet([{', '.join(map(_literal, files))}])"
     else:

@@ -27,10 +27,6 @@ class Scale(NamedTuple):
     mean: float
     std: float
 
-    def standardised(self, values: NDArray[np.floating]) -> NDArray[np.float32]:
-        scaled: NDArray[np.float32] = ((values - self.mean) / self.std).astype(np.float32)
-        return scaled
-
     def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return a model's outputs in the unit of the user's numbers."""
         values: NDArray[np.float64] = outputs.astype(np.float64) * self.std + self.mean
@@ -173,7 +169,8 @@ class Numbers(_Values):
 
     def standardised(self, values: NDArray[Any]) -> NDArray[Any]:
         assert self.scale is not None
-        return self.scale.standardised(values)
+        scaled: NDArray[np.float32] = ((values - self.scale.mean) / self.scale.std).astype(np.float32)
+        return scaled
 
     def restored(self, outputs: NDArray[np.floating]) -> NDArray[np.floating]:
         assert self.scale is not None

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import scipy.sparse as sp
 from format_graphs import assert_same, assert_same_values, graphs
@@ -60,14 +59,3 @@ def test_pandas_keeps_all_but_the_numbers_of_classes(graph: Graph) -> None:
     again = Graph.from_pandas(*graph.to_pandas(), id="id", unknown=[])
     assert_same_values(graph, again)
     assert sp.issparse(again.features) == sp.issparse(graph.features)
-
-
-@quick
-@given(graphs())
-def test_csv_keeps_values(tmp_path: Path, graph: Graph) -> None:
-    assume(graph.features is not None)  # where there are none, the reader may bring its own
-    graph.to_csv(tmp_path / "e.csv", tmp_path / "n.csv")
-    texts = graph.ids.astype(str)
-    again = Graph.from_csv(tmp_path / "e.csv", tmp_path / "n.csv", id="id", delimiter=",")
-    assert again.ids.astype(str).tolist() == texts.tolist()
-    np.testing.assert_allclose(again.adjacency.toarray(), graph.adjacency.toarray(), rtol=1e-15)

@@ -305,12 +305,6 @@ def test_a_cell_may_be_a_book(read: Read) -> None:
     assert column.values == ("short", book.strip())
 
 
-def test_later_files_without_names_are_encoded_alike(read: Read) -> None:
-    first = read("1 2\n2 3\n", "1 7 0.5\n2 8 1.5\n3 7 4\n", label="2").graph
-    later = read("1 2\n2 3\n", "3 7 9\n1 8 1\n2 8 2\n", known=first.columns)
-    assert seen(later)["features"] == [[9], [1], [2]]
-
-
 def test_names_of_graphs(tmp_path: Path) -> None:
     assert graph_name("data/web-Google.txt.gz") == "web-Google"
     assert graph_name("web.txt.zst") == graph_name("web.mtx") == graph_name("web.parquet") == "web"

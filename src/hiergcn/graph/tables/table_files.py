@@ -75,9 +75,13 @@ class TableFile(Origin):
 def typed_table(path: str | Path) -> TableFile | None:
     """Return the table in a file, a folder of Parquet files or a DuckDB database; None if the file holds text."""
     file = Path(path)
-    if table := duckdb_table(file):
-        names = table.read("*", "LIMIT 0").column_names
-        return _named(file, "DuckDB", names, lambda wanted: table.read(map(quoted, wanted)))
+    if source := duckdb_table(file):
+        database, table = source
+
+        def load(columns: Iterable[str], rows: str = "") -> Any:
+            return _from_duckdb(database, f"SELECT {', '.join(columns)} FROM {table} {rows}", file)  # noqa: S608
+
+        return _named(file, "DuckDB", load("*", "LIMIT 0").column_names, lambda names: load(map(quoted, names)))
     if parquet_files(file):
         return _parquet(file)
     check_regular(file)
@@ -202,26 +206,14 @@ def _matrix_market(path: Path) -> TableFile:
     return _named(path, "Matrix Market", list(frame), lambda names: frame[names], nodes=every)
 
 
-@dataclass(frozen=True)
-class DuckDBTable:
-    """A table, or view, and the database that holds it. It is read column by column into Arrow."""
-
-    file: Path
-    name: str
-    """As SQL takes it, with its schema and quotes."""
-
-    def read(self, columns: Iterable[str], rows: str = "") -> Any:
-        """Return columns as an Arrow table, perhaps of some rows. The database is not changed."""
-        with naming_duckdb_failure(self.file / self.name.replace('"', "")) as duckdb:
-            connection = duckdb.connect(str(self.file), read_only=True)
-            try:
-                return connection.sql(f"SELECT {', '.join(columns)} FROM {self.name} {rows}").to_arrow_table()  # noqa: S608
-            finally:
-                connection.close()
+def _from_duckdb(file: Path, query: str, named: Path) -> Any:
+    """Return the result of a query as an Arrow table; the user `named` the database or a table of it."""
+    with naming_duckdb_failure(named) as duckdb, duckdb.connect(str(file), read_only=True) as connection:
+        return connection.sql(query).to_arrow_table()
 
 
-def duckdb_table(path: Path) -> DuckDBTable | None:
-    """Return the table that a path names; None if no part of the path is a DuckDB database."""
+def duckdb_table(path: Path) -> tuple[Path, str] | None:
+    """Return the database, and the table or view as SQL takes it, that a path names; None if it is of no database."""
     for file in (path, path.parent):
         with suppress(OSError, ValueError):  # of a path that the system does not accept
             if file.is_file():
@@ -231,21 +223,18 @@ def duckdb_table(path: Path) -> DuckDBTable | None:
     else:
         return None
     query = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
-    with naming_duckdb_failure(file) as duckdb:
-        connection = duckdb.connect(str(file), read_only=True)
-        rows = connection.execute(f"{query} ORDER BY ALL").fetchall()
-        connection.close()
-    tables = [f"{quoted(schema)}.{quoted(name)}" for schema, name in rows]
+    rows = _from_duckdb(file, f"{query} ORDER BY ALL", file).to_pylist()
+    tables = [".".join(map(quoted, row.values())) for row in rows]
     shown = [name.replace('"', "") for name in tables]
     if file == path:
         if len(tables) == 1:
-            return DuckDBTable(path, tables[0])
+            return path, tables[0]
         example = shown[0].removeprefix("main.") if shown else "edges"
         raise InputError(f"{path} holds {len(tables)} tables; name one of them, as in {path}/{example}.")
     wanted = ".".join(quoted(part) for part in path.name.lower().split("."))
     for name in tables:
         if wanted in (name.lower(), name.partition(".")[2].lower()):
-            return DuckDBTable(file, name)
+            return file, name
     raise InputError(f"{file} has no table {path.name!r:.80}; its tables are {', '.join(shown[:10]) or 'none'}.")
 
 
