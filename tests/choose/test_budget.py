@@ -115,13 +115,3 @@ def test_a_death_frees_its_lane() -> None:
     assert lanes.wait()[1].kind == "death"
     assert lanes.free
     assert not lanes.running
-
-
-def test_lanes_meet_when_the_last_one_is_free() -> None:
-    lanes = Lanes(Scripted(result("a", 3), result("b", 8)), 2)  # type: ignore[arg-type]
-    lanes.start("a", None, 1.0)
-    lanes.start("b", None, 1.0)
-    lanes.wait()
-    lanes.wait()
-    lanes.synchronise()
-    assert lanes.now == 8.0

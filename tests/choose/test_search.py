@@ -124,7 +124,7 @@ def test_the_reason_is_that_of_most_of_the_answer(result: Run) -> None:
 
     def verdict(weights: dict[str, float], structural: bool = False) -> str:
         trainer = Trainer(result.graph, "cpu")
-        found = search.Automatic(trainer, result.split, [0], lambda _: None, {}, 1, None, Budget(1.0))
+        found = search.Automatic(trainer, result.split, [0], lambda _: None, None, 1.0)
         found.candidates = [search.CandidateState(entries[name], weight=weight) for name, weight in weights.items()]
         found.validation, found.structural = np.arange(200), structural
         return found.verdict
@@ -149,7 +149,7 @@ def test_the_leaderboard_scores_the_mean_of_the_seeds(graph: Graph) -> None:
 
 
 def test_one_mistake_of_few_nodes_stops_no_candidate(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = search.Automatic(Trainer(graph, "cpu"), resolve_split(graph), [0], lambda _: None, {}, 1, None, Budget(1.0))
+    found = search.Automatic(Trainer(graph, "cpu"), resolve_split(graph), [0], lambda _: None, None, 1.0)
     found.validation_labels = found.validation_labels[:20]
     one = search.CandidateState(portfolio.PORTFOLIO[0])
     found.candidates = [one]
@@ -410,7 +410,7 @@ def test_a_dataset_with_recipes_is_fitted_by_them(graph: Graph) -> None:
     assert portfolio.candidates_for("cora") == portfolio.WITH_RECIPES
     assert portfolio.candidates_for("helsinki") == portfolio.candidates_for(None) == portfolio.PORTFOLIO
     split = resolve_split(graph)
-    found = search.Automatic(Trainer(graph, "cpu"), split, [0], lambda _: None, {}, 1, "citeseer", Budget(1.0))
+    found = search.Automatic(Trainer(graph, "cpu"), split, [0], lambda _: None, None, 1.0, 1, "citeseer")
     entry = next(one for one in portfolio.WITH_RECIPES if one.name == "hgcn-plus")
     assert found.settings_of(entry) == settings_for("hgcn-plus", None, "citeseer").override(
         {"selection": "loss"}

@@ -107,10 +107,6 @@ class Lanes:
         self.running[key] = _Running(began, epoch, memory)
         self._pool.start(key, job, Request(memory))
 
-    def synchronise(self) -> None:
-        """Have all lanes free at the same time: when the last of them was; no job must be running."""
-        self.free = [max(self.free)] * self.count
-
     def wait(self) -> tuple[Any, Reply, float]:
         """Wait for the job that ends next by price: no job without a reply may have gone on for less.
 

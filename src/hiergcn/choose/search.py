@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import current_process
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -87,18 +87,13 @@ class CandidateState:
         return outputs if outputs.shape[1] == 1 else self.temperature.scale(outputs).astype(np.float32)
 
 
-def choose(
-    trainer: Trainer,
-    split: Split,
-    seeds: Sequence[int],
-    emit: OnFitEvent,
-    changes: Mapping[str, Any] | None = None,
-    time_limit: float | None = None,
-    workers: int = 1,
-    dataset: str | None = None,
-    by_clock: bool = True,
-) -> "Automatic":
-    """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if there are any.
+def _clock() -> float:
+    """Return the seconds of one clock for all ranks. It goes to workers with the budget."""
+    return Ranks.current().from_rank0(time.monotonic())
+
+
+class Automatic:
+    """An automatic choice: its candidates, how far they are, and the weights of those in the answer.
 
     Args:
         changes: settings by name, for every candidate that has them.
@@ -108,41 +103,26 @@ def choose(
         by_clock: whether the clock ends the choice too. Without it, prices alone do on a CPU, so that the answer is the
             same on a slow or busy machine. A GPU has no prices and always goes by the clock.
     """
-    limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
-    budget = Budget(limit, clock=_clock if by_clock or trainer.device.type == "cuda" else float)
-    check_settings(changes or {})
-    automatic = Automatic(trainer, split, seeds, emit, dict(changes or {}), workers, dataset, budget)
-    try:
-        automatic.run()
-    except KeyboardInterrupt:
-        if not automatic.done:
-            raise
-        automatic.interrupted = True
-    automatic.weigh()
-    return automatic
 
-
-def _clock() -> float:
-    """Return the seconds of one clock for all ranks. It goes to workers with the budget."""
-    return Ranks.current().from_rank0(time.monotonic())
-
-
-@dataclass(eq=False)
-class Automatic:
-    """An automatic choice: its candidates, how far they are, and the weights of those in the answer."""
-
-    trainer: Trainer
-    split: Split
-    seeds: Sequence[int]
-    emit: OnFitEvent
-    changes: dict[str, Any]
-    workers: int
-    dataset: str | None
-    budget: Budget
-
-    def __post_init__(self) -> None:
-        trainer, split = self.trainer, self.split
-        self.share = _FIRST_SHARE if len(self.seeds) > 1 else 1.0
+    def __init__(
+        self,
+        trainer: Trainer,
+        split: Split,
+        seeds: Sequence[int],
+        emit: OnFitEvent,
+        changes: Mapping[str, Any] | None = None,
+        time_limit: float | None = None,
+        workers: int = 1,
+        dataset: str | None = None,
+        by_clock: bool = True,
+    ) -> None:
+        self.on_gpu = trainer.device.type == "cuda"
+        limit = default_limit(trainer.graph.n_nodes) if time_limit is None else time_limit
+        self.budget = Budget(limit, clock=_clock if by_clock or self.on_gpu else float)
+        self.trainer, self.split, self.seeds, self.emit = trainer, split, seeds, emit
+        self.changes, self.workers, self.dataset = dict(changes or {}), workers, dataset
+        check_settings(self.changes)
+        self.share = _FIRST_SHARE if len(seeds) > 1 else 1.0
         cross_validated = len(split.validation) < ENOUGH and trainer.graph.labels is not None
         self.folds = fold_splits(split, trainer.graph.truth) if cross_validated else (split,)
         self.validation = np.sort(np.concatenate([fold.validation for fold in self.folds]))
@@ -152,7 +132,6 @@ class Automatic:
         self.candidates: list[CandidateState] = []
         self.structural = not trainer.graph.has_own_features
         """Whether features were made from the edges, because the nodes had none."""
-        self.on_gpu = trainer.device.type == "cuda"
         self.slowdown = 1.0
         """How much more an epoch costs than it would alone on the machine."""
         self.interrupted = False
@@ -190,7 +169,18 @@ class Automatic:
         few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
         return f"{what[0].upper()}{what[1:]}: {reason}.{few}"
 
-    def run(self) -> None:
+    def run(self) -> Self:
+        """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if any are."""
+        try:
+            self._train()
+        except KeyboardInterrupt:
+            if not self.done:
+                raise
+            self.interrupted = True
+        self.weigh()
+        return self
+
+    def _train(self) -> None:
         """Train the first seed of each candidate, weigh them, and train the other seeds of those in the answer."""
         trainer = self.trainer
         pending = list(candidates_for(self.dataset, numbers=trainer.graph.target.kind == "numbers"))
@@ -209,7 +199,7 @@ class Automatic:
             if count > 1:
                 lanes, self.slowdown = Lanes(pool, count, here.now), _BESIDE_OTHERS
             self.try_all(others, lanes)
-            lanes.synchronise()
+            lanes.free = [max(lanes.free)] * lanes.count  # all of them when the last one was
             self.weigh()
             self.add_seeds(lanes)
 

@@ -1,6 +1,6 @@
 """The path from a graph to a result: split, settings, hierarchy, training, evaluation, baselines.
 
-If no method is named, `choose.search.choose` takes the place of settings and training.
+If no method is named, `choose.search.Automatic` takes the place of settings and training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -79,8 +79,8 @@ def fit(
 ) -> Run:
     """Train models for a graph, evaluate them, and return everything that a run folder holds.
 
-    Without settings, model, preset and dataset, or with the model `auto`, the method is chosen too: see `choose`. The
-    answer is the mean of all seeds and of all methods that were chosen. Ctrl-C ends the run early with what is
+    Without settings, model, preset and dataset, or with the model `auto`, the method is chosen too: see `Automatic`.
+    The answer is the mean of all seeds and of all methods that were chosen. Ctrl-C ends the run early with what is
     finished; it is raised again if nothing is.
 
     Args, beside those of `hiergcn.fit`:
@@ -121,13 +121,13 @@ def fit(
         split = without_doubtful(graph, split, doubts, drop_doubtful)
 
     if settings is None and is_automatic(model, preset, dataset):
-        from hiergcn.choose.search import choose
+        from hiergcn.choose.search import Automatic
 
         _check_seeds(seeds, graph, MOST_EPOCHS)
         emit(SplitChosen(split))
         seeds = [int(seed) for seed in seeds]
-        automatic = choose(trainer, split, seeds, emit, changes, time_limit, workers, dataset, by_clock)
-        answer = _answer_of_choice(automatic, trainer, split)
+        automatic = Automatic(trainer, split, seeds, emit, changes, time_limit, workers, dataset, by_clock)
+        answer = _answer_of_choice(automatic.run(), trainer, split)
     else:
         if settings is None:
             names = {"model": model, "preset": preset, "dataset": dataset}

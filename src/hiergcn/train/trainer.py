@@ -10,9 +10,9 @@ nodes.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, groupby
 
 import numpy as np
@@ -78,7 +78,8 @@ class Trainer:
         self.coarsen_seconds = 0.0
         self.hierarchies: dict[tuple[CoarsenConfig, int], Hierarchy] = {}
         self._prepared: tuple[object, tuple[Method, Prepared]] | None = None
-        self._tasks: dict[Split, Task] = {}
+        self.task: Callable[[Split], Task] = cache(partial(Task.of, self.graph))
+        """Return the task of a split, always the same value, for which columns of labels are made once."""
         self._sees_whole: dict[Settings, bool] = {}
 
     def hierarchy(self, settings: Settings) -> Hierarchy | None:
@@ -121,12 +122,6 @@ class Trainer:
         if settings not in self._sees_whole:
             self._sees_whole[settings] = bool(Ranks.current().from_rank0(self.plan(settings).full_validation))
         return self._sees_whole[settings]
-
-    def task(self, split: Split) -> Task:
-        """Return the task of a split, always the same value, for which columns of labels are made once."""
-        if split not in self._tasks:
-            self._tasks[split] = Task.of(self.graph, split)
-        return self._tasks[split]
 
     def prepare(self, settings: Settings, split: Split) -> tuple[Method, Prepared]:
         """Return the method and its inputs; they depend on the split only if the method `uses_labels`."""
@@ -367,11 +362,9 @@ class SeedResults:
 
     def history(self) -> pd.DataFrame:
         """Return losses and accuracies of each seed and epoch."""
-        frames = [pd.DataFrame(outcome.history, columns=list(HISTORY)) for outcome in self.outcomes]
-        for frame, seed in zip(frames, self.seeds, strict=True):
-            frame.insert(0, "epoch", np.arange(1, len(frame) + 1))
-            frame.insert(0, "seed", seed)
-        return pd.concat(frames, ignore_index=True)
+        histories = [outcome.history for outcome in self.outcomes]
+        frames = [pd.DataFrame(rows, range(1, len(rows) + 1), list(HISTORY)) for rows in histories]
+        return pd.concat(frames, keys=self.seeds, names=["seed", "epoch"]).reset_index()
 
 
 def train_seeds(
