@@ -42,7 +42,7 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     The edges inside a hyper-node become its self-loop; as in the product, each counts twice (once from either end).
     """
     grouping = Grouping(group, *group_members(group, n_coarse))
-    start = _offsets(group_sums(group, np.diff(rows.indptr), n_coarse))
+    start = np.append(0, np.cumsum(group_sums(group, np.diff(rows.indptr), n_coarse)))
     strength = np.empty(rows.n)  # of a node: the sum of its row, infinite if a weight is not a whole number
     run_over(even_ranges(rows.indptr), lambda low, high: _sum_weights(rows, low, high, strength))
     are_small = group_sums(group, strength, n_coarse).max(initial=0.0) <= EXACT
@@ -50,7 +50,7 @@ def contract(rows: Rows, group: Int32s, n_coarse: int) -> Rows:
     lengths = np.empty(n_coarse, np.int64)
     ranges = even_ranges(start)
     run_over(ranges, lambda low, high: _sum_rows(rows, grouping, start, low, high, columns, values, lengths))
-    indptr = _offsets(lengths)
+    indptr = np.append(0, np.cumsum(lengths))
     for low, high in ranges:
         size = indptr[high] - indptr[low]
         for array in (columns, values):
@@ -72,11 +72,6 @@ def group_members(group: Int32s, n_coarse: int) -> tuple[Int32s, Int64s]:
 def group_sums(group: Int32s, values: Any, n_coarse: int) -> Any:
     """Return the sum of the values of the members of each hyper-node, (n_coarse,)."""
     return np.bincount(group, values, n_coarse).astype(values.dtype)
-
-
-def _offsets(counts: Int64s) -> Int64s:
-    """Return the start of each run, and the end of the last one."""
-    return np.concatenate(([0], np.cumsum(counts)))
 
 
 @kernel

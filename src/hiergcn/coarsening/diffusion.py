@@ -139,8 +139,7 @@ def label_columns(labels: NDArray[Any], n_classes: int) -> Floats:
     """Return a 1 in the column of each label's class, (m, classes); a column of numbers if there is one class."""
     if n_classes == 1:
         return np.asarray(labels, dtype=np.float64)[:, None]
-    columns = np.zeros((len(labels), n_classes))
-    columns[np.arange(len(labels)), labels] = 1.0
+    columns: Floats = np.eye(n_classes)[labels]
     return columns
 
 

@@ -187,10 +187,6 @@ class HGCNPlus(GRAND):
         self.steps += 1.0
         return self.config.consistency * (self.steps / max(self.config.warm_up, 1)).clamp_max(1.0)
 
-    def __repr__(self) -> str:
-        (f, hidden), config = self.first.shape, self.config
-        return f"HGCNPlus({f}, {hidden}, {self.second.shape[1]}, share={config.share}, passes={config.passes})"
-
 
 class HGCNPlusMethod(GRANDMethod):
     """H-GCN+ as a method: hierarchy and features become tensors once, each seed gets its own network."""

@@ -119,9 +119,14 @@ class HierarchyTensors(nn.Module):
             rows = torch.from_numpy(np.where(nearer, above, below))
             self.levels.append(LevelTensors(adjacency, adjacency, torch.from_numpy(group), gather, size, rows))
         self.weight_row = torch.cat([level.weight_row for level in self.levels])  # (N,)
-        parts, sums = _sums_by_row(self.weight_row.numpy(), len(weights))
-        self.weight_parts = SparseMatrix.from_scipy(parts)  # (parts, N): sums over up to 512 nodes of one weight
-        self.weight_sums = SparseMatrix.from_scipy(sums)  # (|T|, parts): sums of those for each weight
+        whole = _members(self.weight_row.numpy(), len(weights))  # (|T|, N), in two steps: short sums, and those of them
+        parts = -(-np.diff(whole.indptr) // _PART)
+        row_of_part = np.repeat(np.arange(len(weights)), parts)
+        within = np.arange(len(row_of_part)) - np.repeat(np.cumsum(parts) - parts, parts)
+        starts = np.append(whole.indptr[row_of_part] + _PART * within, whole.nnz)
+        partial = sp.csr_array((whole.data, whole.indices, starts), shape=(len(row_of_part), whole.shape[1]))
+        self.weight_parts = SparseMatrix.from_scipy(partial)  # (parts, N): sums over up to 512 nodes of one weight
+        self.weight_sums = SparseMatrix.from_scipy(_members(row_of_part, len(weights)))  # (|T|, parts)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Move the graph with the module. It belongs to no model, so it is not saved with the weights."""
@@ -177,14 +182,3 @@ def _members(group: np.ndarray, n: int) -> sp.csr_array:
     starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=n))])
     members = np.argsort(group, kind="stable")
     return sp.csr_array((np.ones(len(group)), members, starts), shape=(n, len(group)))
-
-
-def _sums_by_row(rows: np.ndarray, n: int) -> tuple[sp.csr_array, sp.csr_array]:
-    """Return two matrices whose product sums the nodes of each row: short partial sums, then the sums of those."""
-    whole = _members(rows, n)
-    parts = -(-np.diff(whole.indptr) // _PART)
-    row_of_part = np.repeat(np.arange(n), parts)
-    within = np.arange(len(row_of_part)) - np.repeat(np.cumsum(parts) - parts, parts)
-    starts = np.append(whole.indptr[row_of_part] + _PART * within, whole.nnz)
-    partial = sp.csr_array((whole.data, whole.indices, starts), shape=(len(row_of_part), len(rows)))
-    return partial, _members(row_of_part, n)

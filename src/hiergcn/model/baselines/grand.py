@@ -247,8 +247,9 @@ class GRAND(NodeModel):
         return self.config.consistency
 
     def __repr__(self) -> str:
-        f, hidden = self.first.shape
-        return f"GRAND({f}, {hidden}, {self.second.shape[1]}, order={self.config.order}, passes={self.config.passes})"
+        (f, hidden), config = self.first.shape, self.config
+        sizes = f"{f}, {hidden}, {self.second.shape[1]}"
+        return f"{type(self).__name__}({sizes}, order={config.order}, passes={config.passes})"
 
 
 class GRANDMethod(AdjacencyMethod):

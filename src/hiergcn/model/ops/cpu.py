@@ -273,6 +273,5 @@ def mix_channels_backward(grad: Tensor, Z: Tensor, w: Tensor) -> tuple[Tensor, T
 
 def array_of(given: Tensor) -> npt.NDArray[Any]:
     """Return the tensor as an array whose rows are whole; nothing is copied if they are."""
-    plain = given.detach() if given.requires_grad else given
-    array: npt.NDArray[Any] = plain.contiguous().numpy()
+    array: npt.NDArray[Any] = given.detach().contiguous().numpy()
     return array
