@@ -181,7 +181,7 @@ def _inside(place: dict[str, Any], part: tuple[float, float], r: float) -> bool:
 
 def test_the_slider_changes_the_level_while_stage_and_camera_keep_their_size(opened: Opened) -> None:
     """Whatever the legend and the words below the stage are."""
-    page, heights = opened.page, set()
+    page, heights = opened.page, set[float]()
 
     def measure() -> None:
         box = page.locator(".stage").bounding_box()

@@ -196,14 +196,14 @@ def test_warnings_are_shown(run: Path) -> None:
     assert "Self-loops dropped: 3." in text
 
 
-@pytest.mark.parametrize(("temperature", "panels"), [(1.0, 1), (0.5, 2)])
-def test_one_sentence_tells_of_calibration(run: Path, temperature: float, panels: int) -> None:
+@pytest.mark.parametrize(("temperature", "curves"), [(1.0, 1), (0.5, 2)])
+def test_one_sentence_tells_of_calibration(run: Path, temperature: float, curves: int) -> None:
     found = change(run)["calibration"] | {"temperature": temperature, "note": None, "ece_before": 0.3, "ece_after": 0.1}
     change(run, calibration=found)
     text = page_of(run).text
     assert text.count("calibrated") == 1
     assert describe_calibration(found) in text
-    assert len(reliability_figure(found).panels) == panels
+    assert len(reliability_figure(found).legend) == curves
 
 
 def test_without_test_labels_the_headline_is_validation_accuracy(run: Path) -> None:

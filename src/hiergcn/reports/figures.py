@@ -79,26 +79,24 @@ def curves_figure(
 
 
 def reliability_figure(calibration: Mapping[str, Any]) -> Figure:
-    """Draw accuracy against confidence, before and after calibration; one panel if there was none."""
-    drawn = {"before": ("Before calibration: ", SECOND), "after": ("After calibration: ", FIRST)}
+    """Draw accuracy against confidence, before and after calibration if there was any."""
+    drawn = {"before": ("before calibration, ", SECOND), "after": ("after calibration, ", FIRST)}
     if calibration["temperature"] == 1:
         drawn = {"before": ("", FIRST)}
-    panels, ticks = [], (0.0, 25.0, 50.0, 75.0, 100.0)
-    names = tuple(f"{tick:.0f}" for tick in ticks)
+    ticks, names, legend = (0.0, 25.0, 50.0, 75.0, 100.0), ("0", "25", "50", "75", "100"), []
     x_axis, y_axis = (axes.Axis(0, 102, ticks, names, title) for title in ("mean confidence, %", "accuracy, %"))
+    panel = Panel(x_axis, y_axis, height=260)
+    panel.line([0, 100], [0, 100], MUTED, dash=DASH)
     for when, (title, colour) in drawn.items():
         bins = calibration["reliability"][when]
-        title += f"ECE {100 * calibration[f'ece_{when}']:.1f} %"
-        panel = Panel(x_axis, y_axis, title=title, height=260)
-        panel.line([0, 100], [0, 100], MUTED, dash=DASH)
         most = max(bins["nodes"], default=1)
         for confidence, accuracy, nodes in zip(bins["confidence"], bins["accuracy"], bins["nodes"], strict=True):
             x, y = 100 * confidence, 100 * accuracy
             tip = f"{nodes:,} nodes: confidence {x:.0f} %, {y:.0f} % correct"
             panel.up(x, x, y, colour, 1.4)
             panel.dots([x], [y], colour, size=3 + 7 * (nodes / most) ** 0.5, tips=[tip])
-        panels.append(panel)
-    return Figure(panels, columns=2)
+        legend.append(Entry(f"{title}ECE {100 * calibration[f'ece_{when}']:.1f} %", colour))
+    return Figure([panel], legend)
 
 
 def scatter_figure(judged: pd.DataFrame, target: str) -> Figure:
