@@ -95,26 +95,15 @@ def _r2(truth: Numbers, predicted: Numbers) -> float | None:
     return 1.0 - float(((truth - predicted) ** 2).sum()) / around_mean if around_mean else None
 
 
+_error = partial(Metric, kind="numbers", form="#.4g", lower_is_better=True)
 METRICS: dict[str, Metric] = {
     "accuracy": Metric("accuracy", lambda truth, predicted: float((truth == predicted).mean()), share=True),
     "macro_f1": Metric("macro-F1", partial(_mean_over_classes, "f1"), share=True),
     "balanced_accuracy": Metric("balanced accuracy", partial(_mean_over_classes, "recall"), share=True),
     "r2": Metric("R²", _r2, "numbers", form=".3f"),
-    "mae": Metric(
-        "mean absolute error",
-        lambda truth, predicted: float(np.abs(truth - predicted).mean()),
-        "numbers",
-        short="MAE",
-        form="#.4g",
-        lower_is_better=True,
-    ),
-    "rmse": Metric(
-        "root mean squared error",
-        lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean()),
-        "numbers",
-        short="RMSE",
-        form="#.4g",
-        lower_is_better=True,
+    "mae": _error("mean absolute error", lambda truth, predicted: float(np.abs(truth - predicted).mean()), short="MAE"),
+    "rmse": _error(
+        "root mean squared error", lambda truth, predicted: math.sqrt(((truth - predicted) ** 2).mean()), short="RMSE"
     ),
 }
 """Every metric by its name; the first of a kind is the main one. Result files, tables and pages list what stands here,
