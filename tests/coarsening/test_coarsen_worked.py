@@ -68,21 +68,20 @@ STAR: list[Edge] = [(0, leaf, 1) for leaf in range(1, 5)]
 
 
 @pytest.mark.parametrize(
-    ("limit", "expected"),
+    ("n", "edges", "limit", "expected"),
     [
-        (None, [0, 1, 1, 1, 1]),  # the whole class
-        (2, [0, 1, 1, 2, 2]),
-        (3, [0, 1, 1, 1, 0]),  # leaf 4 is left over, unmarked, and takes the centre
-        (1, [0, 0, 1, 2, 3]),  # no equivalence grouping: leaf 1 takes the centre, the others stay alone
+        (5, STAR, None, [0, 1, 1, 1, 1]),  # the whole class
+        (5, STAR, 2, [0, 1, 1, 2, 2]),
+        (5, STAR, 3, [0, 1, 1, 1, 0]),  # leaf 4 is left over, unmarked, and takes the centre
+        (5, STAR, 1, [0, 0, 1, 2, 3]),  # no equivalence grouping: leaf 1 takes the centre, the others stay alone
+        # A path: the ends have one neighbour each. Were 1 visited first, it would take 2 or 0 by index alone.
+        (4, [(0, 1, 1), (1, 2, 9), (2, 3, 1)], None, [0, 0, 1, 1]),
+        # A triangle: totals 5, 4, 3. Node 2 comes first and takes 0 (s = 2), although 0-1 is the heaviest edge.
+        (3, [(0, 1, 3), (0, 2, 2), (1, 2, 1)], None, [0, 1, 0]),
     ],
 )
-def test_star(limit: int | None, expected: list[int]) -> None:
-    assert groups(graph_of(5, STAR), equivalence_limit=limit) == expected
-
-
-def test_path_ends_come_first() -> None:
-    # 0-1-2-3: the ends have one neighbour each. Were 1 visited first, it would take 2 or 0 by index alone.
-    assert groups(graph_of(4, [(0, 1, 1), (1, 2, 9), (2, 3, 1)])) == [0, 0, 1, 1]
+def test_order_of_visits(n: int, edges: list[Edge], limit: int | None, expected: list[int]) -> None:
+    assert groups(graph_of(n, edges), equivalence_limit=limit) == expected
 
 
 def test_clique_ties_go_by_index() -> None:
@@ -90,11 +89,6 @@ def test_clique_ties_go_by_index() -> None:
     coarse = coarsen(graph_of(4, clique), 1).levels[1]
     assert groups(graph_of(4, clique)) == [0, 0, 1, 1]
     assert coarse.adjacency.toarray().tolist() == [[2, 4], [4, 2]]
-
-
-def test_lesser_total_weight_comes_first_among_equal_counts() -> None:
-    # A triangle: totals 5, 4, 3. Node 2 comes first and takes 0 (s = 2), although 0-1 is the heaviest edge.
-    assert groups(graph_of(3, [(0, 1, 3), (0, 2, 2), (1, 2, 1)])) == [0, 1, 0]
 
 
 def test_equally_similar_neighbours_go_by_the_visiting_order() -> None:
