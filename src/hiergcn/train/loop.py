@@ -239,12 +239,12 @@ def train_epochs(
     config: TrainConfig,
     device: torch.device,
     on_epoch: OnEpoch | None,
-    checkpoint: SeedCheckpoint | None = None,
-    generator: torch.Generator | None = None,
+    checkpoint: SeedCheckpoint | None,
+    generator: torch.Generator,
 ) -> Selection:
     """Train all epochs and return the best of each model; `generator` is the one that a checkpoint keeps."""
     selection, epoch, on_gpu = Selection(config, len(seeds), device), 0, device.type == "cuda"
-    if checkpoint is not None and generator is not None and (saved := checkpoint.read()):
+    if checkpoint is not None and (saved := checkpoint.read()):
         epoch, state = saved
         learner.load_training_state(state)
         selection.load_state(state)
@@ -268,7 +268,7 @@ def train_epochs(
                 break
         if bool(selection.over.all()):
             break
-        if checkpoint is not None and generator is not None and checkpoint.is_due:
+        if checkpoint is not None and checkpoint.is_due:
             learned = learner.training_state()
             if learned is not None:
                 checkpoint.write(epoch, learned | selection.state() | {"generator": generator.get_state()})
