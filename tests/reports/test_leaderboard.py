@@ -75,6 +75,10 @@ def test_a_run_that_loses_says_what_to_use() -> None:
     assert [row.name for row in board.rows] == ["label-propagation", "hgcn"]  # the best first
     assert "17.0 points below label propagation (47.0 %)" in str(board.comparison())
     assert "leave out --model" in str(board.comparison())
+    head, cells, _ = board.plots()
+    assert len(cells) == 2
+    assert ">-" not in head  # the axis is as wide as the scores need
+    assert ">−" not in head
 
 
 def test_few_nodes_make_no_headline() -> None:

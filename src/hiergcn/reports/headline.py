@@ -126,11 +126,11 @@ def next_steps(run: "Run", board: Board, classes: ClassSection) -> list[Step]:
     weakest = min(judged, key=lambda row: row.f1 or 0.0, default=None)
     if weakest and (lowest := weakest.f1 or 0.0) < 1:
         text = f"Of all classes it has the lowest F1, {100 * lowest:.0f} %."
-        steps.append(Step(f"Look at {weakest.name}", text, f"label={weakest.number}&only=wrong"))
+        steps.append(Step(f"Look at class {weakest.name}", text, f"label={weakest.number}&only=wrong"))
     unseen = ~run.table["given"]
     unsure = int((unseen & (run.table["confidence"] < UNSURE)).sum())
     if unsure:
-        text = f"Confidence is below {100 * UNSURE:.0f} % for {unsure:,} of the {int(unseen.sum()):,} unlabelled nodes."
+        text = f"Confidence is below {100 * UNSURE:.0f} % for {unsure:,} of {int(unseen.sum()):,} nodes without a given label."
         steps.append(Step("Check unsure predictions", text, "only=unsure"))
     return [*steps, *_compare(board)]
 

@@ -229,7 +229,8 @@ class Board:
             return 100 * value if classes else max(value, LEAST_R2)
 
         seen = [self.validation(row) if self.on == "test" else None for row in self.rows]
-        values = [0.0, 1.0, *(end for ends in intervals for end in ends), self.claim or 0.0, *(v or 0.0 for v in seen)]
+        values = [end for ends in intervals for end in ends] + ([] if classes else [0.0, 1.0])
+        values += [value for value in (self.claim, *seen) if value is not None]
         axis, cells = span(map(plotted, values), room=0.03, most=most, round_ends=classes), []
         for row, score, ends, validation in zip(self.rows, scores, intervals, seen, strict=True):
             colour, cell = INK if not row.name else method_colour(row.name), Cell(axis)
