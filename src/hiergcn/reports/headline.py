@@ -130,7 +130,8 @@ def next_steps(run: "Run", board: Board, classes: ClassSection) -> list[Step]:
     unseen = ~run.table["given"]
     unsure = int((unseen & (run.table["confidence"] < UNSURE)).sum())
     if unsure:
-        text = f"Confidence is below {100 * UNSURE:.0f} % for {unsure:,} of {int(unseen.sum()):,} nodes without a given label."
+        which = f"{unsure:,} of {int(unseen.sum()):,} nodes without a given label"
+        text = f"Confidence is below {100 * UNSURE:.0f} % for {which}."
         steps.append(Step("Check unsure predictions", text, "only=unsure"))
     return [*steps, *_compare(board)]
 
