@@ -29,8 +29,7 @@ def test_a_file_of_another_program(path: Path) -> None:
     graph = Graph.from_graphml(path, label="topic", features=["age"])
     assert graph.ids.tolist() == ["a", "b"]
     assert graph.truth.tolist() == [0, -1]
-    assert isinstance(graph.features, np.ndarray)
-    assert graph.features.tolist() == [[30], [41]]
+    assert np.asarray(graph.features).tolist() == [[30], [41]]
     assert graph.adjacency.toarray().tolist() == [[0, 2.5], [2.5, 0]]
     assert graph.name == "people"
 

@@ -39,8 +39,7 @@ def test_numbers_have_the_type_that_layers_expect() -> None:
 
 def test_labels_of_other_shapes() -> None:
     assert Graph.from_pyg(Data(edge_index=PATH, y=torch.tensor([[1], [0], [1]]), num_nodes=3)).labelled.size == 3
-    known = Graph.from_pyg(Data(edge_index=PATH, y=torch.tensor([1.0, np.nan, 0.0]), num_nodes=3)).labels
-    assert known is not None
+    known = Graph.from_pyg(Data(edge_index=PATH, y=torch.tensor([1.0, np.nan, 0.0]), num_nodes=3)).truth
     assert known.tolist() == [1, -1, 0]
 
 

@@ -52,8 +52,7 @@ def edges_of(task: Task) -> tuple[Tensor, Tensor]:
 
 
 def dense_features(task: Task) -> Tensor:
-    assert isinstance(task.features, np.ndarray)
-    return torch.from_numpy(task.features)
+    return torch.from_numpy(np.asarray(task.features))
 
 
 def give(layer: nn.Module, weight: Tensor) -> None:
