@@ -88,8 +88,8 @@ def typed_table(path: str | Path) -> TableFile | None:
     with naming_failure(file):
         with file.open("rb") as stream:
             head = stream.read(8)
-        with opened(file)[0] as stream:
-            begin = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+        with opened(file)[0] as unpacked:
+            begin = unpacked.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
         if head.startswith(b"ARROW1"):
             from pyarrow import feather
 
