@@ -1,6 +1,7 @@
 """The page of the paper's experiments, made from results that are whole, in part there, or not there at all."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -98,7 +99,15 @@ def test_a_mean_far_below_the_others_is_written_beside_the_axis(tmp_path: Path) 
 
 @pytest.mark.parametrize("store", sorted(RESULTS.rglob(PACKED)), ids=lambda path: path.parent.name)
 def test_committed_pages_follow_from_the_committed_runs(store: Path, tmp_path: Path) -> None:
-    write_pages(read_records(store), tmp_path)
+    pages = write_pages(read_records(store), tmp_path)
+    assert {page.parent.name for page in pages} == (
+        {"paper", "plus"} if store.parent == RESULTS else {store.parent.name}
+    )
+    for page in pages:
+        html = page.read_text(encoding="utf-8")
+        names = re.findall(r' id="([^"]+)"', html)
+        assert len(names) == len(set(names))
+        assert set(re.findall(r'href="#([^"]+)"', html)) <= set(names)
     made = [path for path in tmp_path.rglob("*") if path.suffix in (".md", ".svg", ".gz")]
     assert len(made) > 1
     assert not [path for path in made if path.read_bytes() != (RESULTS / path.relative_to(tmp_path)).read_bytes()]
