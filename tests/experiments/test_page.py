@@ -45,26 +45,13 @@ def whole(tmp_path: Path) -> Path:
     return filled(tmp_path / "store", records)
 
 
-def test_the_page_has_every_table_and_figure(whole: Path, tmp_path: Path) -> None:
-    out = tmp_path / "page"
-    (written,) = write_paper(read_records(whole), out, TINY)
-    page = written.read_text(encoding="utf-8")
-    assert written.parent == out / "paper"
-    out = written.parent
-    text = (out / "README.md").read_text(encoding="utf-8")
-    for name, experiment in paper_experiments(TINY).items():
-        assert f"(`{name}`)" in text
-        assert f'id="{name}"' in page
-        assert experiment.title in page
-    for name in ("table2", "few-labels", "levels", "channels", "coarsening", "receptive-field", "random-splits"):
-        assert "<svg" in (out / "figures" / f"{name}.svg").read_text(encoding="utf-8")
-        assert f"figures/{name}.svg" in text
-    assert not (out / "figures" / "complexity.svg").exists()  # not measured
+def test_the_page_names_failed_runs_and_marks_verdicts(whole: Path, tmp_path: Path) -> None:
+    (written,) = write_paper(read_records(whole), tmp_path, TINY)
+    page, text = (path.read_text(encoding="utf-8") for path in (written, written.parent / "README.md"))
+    assert not (written.parent / "figures" / "complexity.svg").exists()  # not measured
     assert page.index("claims hold") < page.index('id="table2"') < page.index('id="claims"') < page.index("Commits: ")
     assert "1 failed" in text
     assert "GAT on Cora: 1 of 2 runs failed; the first diverged at epoch 2." in text
-    assert "<sub>paper 84.5 ± 0.5</sub><br><sub>" in text
-    assert "5,278" in text
     assert "<sub>2 splits</sub><br><sub>to H-GCN −0.2 (p = 1.000)</sub>" in text  # GCN on random splits
     assert '<span class="verdict does-not-hold">does not hold</span>' in page
     assert '<tr data-verdict="does not hold">' in page
