@@ -14,7 +14,7 @@ from hiergcn_experiments.paper.experiments import FULL, paper_experiments
 from hiergcn_experiments.paper.pages import overview_table, plus_sections, write_paper
 from hiergcn_experiments.results import Results
 from hiergcn_experiments.runner import measured
-from hiergcn_experiments.store import PACKED, Record, Store, read_records
+from hiergcn_experiments.store import PACKED, Record, read_records
 from hiergcn_experiments.studies import write_pages
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -27,26 +27,17 @@ def accuracy(cell: Cell, split: int, seed: int) -> float | None:
     return 0.7 + 0.01 * split + 0.001 * seed + 0.002 * len(cell.variant)
 
 
-def filled(folder: Path, records: list[Record]) -> Path:
-    store = Store(folder)
-    store.make()
-    for record in records:
-        store.write(record)
-    return folder
-
-
 @pytest.fixture
-def whole(tmp_path: Path) -> Path:
-    """Return a store with all trainings and the fast measurements of the paper's experiments."""
+def whole() -> list[Record]:
+    """Return all trainings and the fast measurements of the paper's experiments."""
     every = paper_experiments(TINY)
     toy, statistics = Measurement("toy-graph"), Measurement("statistics", {"dataset": "cora"})
     field = Measurement("receptive-field", {"dataset": "cora", "levels": 8})
-    records = records_of(every.values(), accuracy) + [measured(job) for job in (toy, field, statistics)]
-    return filled(tmp_path / "store", records)
+    return records_of(every.values(), accuracy) + [measured(job) for job in (toy, field, statistics)]
 
 
-def test_the_page_names_failed_runs_and_marks_verdicts(whole: Path, tmp_path: Path) -> None:
-    (written,) = write_paper(read_records(whole), tmp_path, TINY)
+def test_the_page_names_failed_runs_and_marks_verdicts(whole: list[Record], tmp_path: Path) -> None:
+    (written,) = write_paper(whole, tmp_path, TINY)
     page, text = (path.read_text(encoding="utf-8") for path in (written, written.parent / "README.md"))
     assert not (written.parent / "figures" / "complexity.svg").exists()  # not measured
     assert page.index("claims hold") < page.index('id="table2"') < page.index('id="claims"') < page.index("Commits: ")
@@ -58,8 +49,8 @@ def test_the_page_names_failed_runs_and_marks_verdicts(whole: Path, tmp_path: Pa
     assert '<tr class="ours"><th scope="row" class="words">H-GCN</th>' in page
 
 
-def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) -> None:
-    write_paper(read_records(whole), tmp_path, TINY)
+def test_means_in_the_tables_are_those_of_the_runs(whole: list[Record], tmp_path: Path) -> None:
+    write_paper(whole, tmp_path, TINY)
     with (tmp_path / "runs.csv").open(encoding="utf-8") as lines:
         runs = [row for row in csv.DictReader(lines) if (row["experiment"], row["arm"]) == ("table2", "gcn")]
     mean = sum(float(row["test_accuracy"]) for row in runs) / len(runs)
@@ -70,8 +61,7 @@ def test_means_in_the_tables_are_those_of_the_runs(whole: Path, tmp_path: Path) 
 def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
     table = paper_experiments(FULL)["table2"]
     some = [one for one in records_of([table], accuracy) if one.key["method"] == "hgcn" and one.key["seed"] < 5]
-    place = filled(tmp_path / "store", some)
-    write_paper(read_records(place), tmp_path / "page", FULL)
+    write_paper(some, tmp_path / "page", FULL)
     text = (tmp_path / "page" / "paper" / "README.md").read_text(encoding="utf-8")
     assert "<sub>5 of 20 runs</sub><br><sub>paper 84.5 ± 0.5</sub>" in text
     assert "| GCN | not run<br><sub>paper 81.5</sub> |" in text
@@ -80,7 +70,7 @@ def test_a_page_of_some_runs_counts_what_is_missing(tmp_path: Path) -> None:
 def test_a_mean_far_below_the_others_is_written_beside_the_axis(tmp_path: Path) -> None:
     channels = paper_experiments(FULL)["figure-channels"]
     records = records_of([channels], lambda cell, *_: 0.2 if cell.condition == "1" else 0.8)
-    write_paper(read_records(filled(tmp_path / "store", records)), tmp_path / "page", FULL)
+    write_paper(records, tmp_path / "page", FULL)
     assert "20.0 ± 0.0" in (tmp_path / "page" / "paper" / "figures" / "channels.svg").read_text(encoding="utf-8")
 
 
