@@ -10,8 +10,19 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import hiergcn.settings.methods  # noqa: F401  (registers the methods whose recipes are read here)
+from hiergcn.settings.fields import TrainConfig
 from hiergcn.settings.registry import config_class, method_named_in, method_title
-from hiergcn.settings.settings import AUTO, Settings, check_for_any, has_recipe, is_automatic, method_for, settings_for
+from hiergcn.settings.settings import (
+    AUTO,
+    GROUPS,
+    Settings,
+    check_for_any,
+    has_recipe,
+    is_automatic,
+    method_for,
+    recipe_files,
+    settings_for,
+)
 
 if TYPE_CHECKING:
     from hiergcn.graph.profile import GraphProfile
@@ -154,20 +165,26 @@ _DEGREES = {"degrees": True, "dropout": 0.0, "learning_rate": 0.03}  # three col
 _FLAT = {"share": 0.0}
 
 
-def _of_recipe(names: str, method: str, preset: str | None = None, dataset: str | None = None) -> dict[str, Any]:
-    """Return some settings of a recipe, by their names."""
-    values = settings_for(method, preset, dataset).values()
-    return {name: values[name] for name in names.split()}
+def _of_recipe(names: str, method: str, *recipes: str) -> dict[str, Any]:
+    """Return some settings of recipes, by their names; nothing is checked, so nothing heavy is imported."""
+    files, configs = recipe_files(method), (config_class(method), TrainConfig)
+    values = {
+        name: value for recipe in recipes for part in GROUPS for name, value in files[recipe].get(part, {}).items()
+    }
+    usual = {name: getattr(config, name) for config in configs for name in names.split() if hasattr(config, name)}
+    return {name: values.get(name, usual[name]) for name in names.split()}
 
 
 _RANDOM = (
     "drop_node input_dropout hidden_dropout temperature consistency warm_up hidden order level_order epochs patience"
 )
 _STARTED = f"{_RANDOM} share initial scaling learning_rate"
-_STRONG = _of_recipe(f"{_RANDOM} selection", "hgcn-plus", dataset="cora")  # regularised as on citation networks
-_LIGHT = _of_recipe(_STARTED, "hgcn-plus", dataset="citeseer")  # little dropout and a sharp target; learns slowly
+_STRONG = _of_recipe(f"{_RANDOM} selection", "hgcn-plus", "plus", "plus.cora")  # regularised as on citation networks
+_LIGHT = _of_recipe(_STARTED, "hgcn-plus", "plus", "plus.citeseer")  # little dropout and a sharp target; learns slowly
 _NEAR = _STRONG | {"order": 2, "level_order": 1, "share": 0.3}  # the same over nearer neighbours
-_NORMALISED = _of_recipe(f"{_STARTED} batch_norm input_dropout_on l2", "hgcn-plus", dataset="pubmed")  # large steps
+_NORMALISED = _of_recipe(
+    f"{_STARTED} batch_norm input_dropout_on l2", "hgcn-plus", "plus", "plus.pubmed"
+)  # large steps
 _SHORT = {"epochs": 300, "patience": 100}
 _DEEP = {"layers": 6, "dropout": 0.1, "l2": 1e-5, "epochs": 400, "patience": 100}
 _LONG = _of_recipe(
