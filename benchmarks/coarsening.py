@@ -94,7 +94,7 @@ def against_partitioners(graph: Graph) -> dict[str, Any]:
     A = graph.adjacency
     adjacency = pymetis.CSRAdjacency(A.indptr, A.indices)
     ours = timed(lambda: coarsen(graph, LEVELS), repeats=5)
-    with one_thread():
+    with plain_torch():
         alone = timed(lambda: coarsen(graph, LEVELS), repeats=3)
     metis = timed(lambda: pymetis.part_graph(PARTS, adjacency=adjacency), repeats=2, warm_up=0)
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def write_metis(adjacency: sp.csr_array, path: Path) -> None:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def plain_torch() -> Iterator[None]:
     config: Any = numba.config
     cores, config.NUMBA_NUM_THREADS = config.NUMBA_NUM_THREADS, 1
     try:

@@ -181,6 +181,8 @@ def call(*words: str) -> Outcome:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         for number, file in zip(streams, (out, err), strict=True):
             os.dup2(file.fileno(), number)
+        python = sys.stdout, sys.stderr  # which a caller may have replaced
+        sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in streams)  # noqa: SIM115
         try:
             main()
         except SystemExit as ending:
@@ -192,6 +194,7 @@ def call(*words: str) -> Outcome:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)  # which ends this process; `main` changes that
             sys.stdout.flush()
             sys.stderr.flush()
+            sys.stdout, sys.stderr = python
             sys.argv = arguments
             for number, copy in zip(streams, before, strict=True):
                 os.dup2(copy, number)

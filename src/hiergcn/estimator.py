@@ -30,7 +30,7 @@ from hiergcn.explanation.node import Explanation
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.alignment import encoded_like
 from hiergcn.run.fit import check_graph, fit, resolve_split
-from hiergcn.run.predict import explain
+from hiergcn.run.predict import explain, predictions_on
 from hiergcn.run.run import Run
 from hiergcn.run.source import Source
 from hiergcn.settings.settings import AUTO, Settings, effective, is_automatic, method_for, method_of, settings_for
@@ -118,6 +118,12 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
         graph = graph or self._run.fitted_graph or Source.of_run(self._run).read().graph
         return explain(self._run, graph, str(node), class_=class_, top=top, device=self.device)
 
+    def predictions(self, graph: Graph | None = None) -> pd.DataFrame:
+        """Return the table of `predictions.csv`: a row per node, with the calibrated `confidence` of its class."""
+        if graph is None:
+            return self._run.predictions()
+        return predictions_on(self._run, self._encoded(graph), self.device)
+
     def _outputs(self, graph: Graph | None) -> NDArray[Any]:
         """Return probabilities, (n, classes), or numbers, (n, 1), for the fitted graph or another one."""
         run = self._run
@@ -130,13 +136,17 @@ class NodeEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no
 
     def _scored(self, graph: Graph, nodes: ArrayLike | None) -> NDArray[np.int64]:
         """Return the nodes to score: by default those whose label or number was not used in training."""
-        table, known = self._run.table, graph.labelled
-        unseen = known[~np.isin(graph.ids[known].astype(str), table.loc[table["given"], "id"].to_numpy(str))]
+        known = graph.labelled
+        unseen = np.setdiff1d(known, self._run.model.nodes_in(graph)[self._run.table["given"].to_numpy()])
         if nodes is None and unseen.size == 0:
             raise InputError(
                 f"Every labelled node of {graph.name} was used in training; keep some labels back to score by."
             )
         chosen: NDArray[np.int64] = unseen if nodes is None else np.asarray(nodes)
+        if chosen.size and not 0 <= chosen.min() <= chosen.max() < graph.n_nodes:
+            raise InputError(
+                f"Nodes {chosen.min()} to {chosen.max()} are to be scored; the last is {graph.n_nodes - 1:,}."
+            )
         if (graph.strata[chosen] < 0).any():
             raise InputError("A score needs nodes whose labels are known; leave the others out.")
         self._check_aim(graph.name, graph.target.kind)

@@ -1,9 +1,8 @@
 """Writing files whole or not at all, and CSV tables that may hold any text."""
 
 import csv
-import os
+import secrets
 import struct
-import tempfile
 import tokenize
 import zipfile
 import zlib
@@ -42,14 +41,10 @@ def written_whole(path: str | PathLike[str]) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise InputError(f"There is no folder {target.parent} to write {target.name} into; make it first.")
     with naming(target):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-        os.close(handle)
-        part = Path(name)
+        part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+        part.touch(exist_ok=False)  # with the permissions that the user's umask gives
         try:
             yield part
-            umask = os.umask(0)
-            os.umask(umask)
-            part.chmod(0o666 & ~umask)  # mkstemp's files are private; the finished one gets the usual permissions
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)

@@ -76,7 +76,7 @@ def test_features_are_matched_by_name(fitted: NodeClassifier, tables: Tables) ->
     np.testing.assert_allclose(fitted.predict_proba(more), fitted.predict_proba(), rtol=1e-4)
     with pytest.raises(InputError, match="has no column 'noise', which the model was trained on"):
         fitted.predict(Graph.from_pandas(edges, nodes.drop(columns="noise")))
-    with pytest.raises(InputError, match="has no column 'size', which the model was trained on"):
+    with pytest.raises(InputError, match="has no column 'city', which the model was trained on"):
         fitted.predict(Graph.from_edges([0, 1], [1, 2], features=np.zeros((3, 5))))
 
 

@@ -90,7 +90,7 @@ def doors(edges: pd.DataFrame, nodes: pd.DataFrame, folder: Path) -> dict[str, G
     named: dict[str, Any] = {"id": "id", "label": "label"}
     found = {
         "from_csv": Graph.from_csv(*paths, **named),
-        "shell": Source(*map(str, paths), **named).read().graph,
+        "shell": Source(str(paths[0]), str(paths[1]), **named).read().graph,
         "from_pandas": Graph.from_pandas(edges, nodes, **named),
         "frames of text": Graph.from_pandas(*(pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths)),
     }

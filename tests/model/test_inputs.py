@@ -133,6 +133,7 @@ def test_shares_need_nearness() -> None:
 @pytest.mark.parametrize("nearness", [False, True])
 def test_a_saved_model_predicts_on_another_graph(method: str, nearness: bool, graph: Graph, tmp_path: Path) -> None:
     """Scales are those of the training graph: a component of it, by itself, gets the same answer from an MLP."""
+    graph = replace(graph, ids_given=True)
     settings: dict[str, Any] = {"epochs": 4, "hidden": 8, **BOTH}
     settings |= {"nearness": True, "nearness_shares": True} if nearness else {}
     fitted = hiergcn.fit(graph, method, seeds=2, device="cpu", **settings)

@@ -38,6 +38,7 @@ from hiergcn.train.trainer import SeedResults, Trainer, fold_splits, train_seeds
 from hiergcn.workers.machine import available_memory
 from hiergcn.workers.pool import Pool, Send, Work, now_and_then
 
+OUT_OF_TIME, FAILED = "it ran out of time", "it failed"
 SIMPLE = 4
 """Candidates at the head of the portfolio that are never stopped for being behind: the simple methods."""
 CLEAR = 50
@@ -79,6 +80,12 @@ class CandidateState:
     @property
     def is_done(self) -> bool:
         return bool(self.results.probabilities)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has no result for another reason than time or memory."""
+        reason = "" if self.is_done else self.left_out or ""
+        return reason.startswith(FAILED) and "memory" not in reason.lower()
 
     def outputs(self, seed: int | None = None) -> np.ndarray:
         """Return the calibrated probabilities, or numbers, of a seed; of the mean of all seeds if it has none."""
@@ -135,6 +142,8 @@ class Automatic:
         self.slowdown = 1.0
         """How much more an epoch costs than it would alone on the machine."""
         self.interrupted = False
+        self.cut_by_clock = False
+        """Whether the machine was too slow for what the limit pays for, so that another run may answer otherwise."""
 
     @property
     def done(self) -> list[CandidateState]:
@@ -164,10 +173,12 @@ class Automatic:
         best = candidate_title(self.chosen[0].entry.name)
         what = f"{first} answers together with {listed}" if others else f"{best} is best here"
         most = max(shares, key=lambda reason: shares[reason])
-        reason = most if shares[most] > 0.5 else "no single method is clearly better"
+        reason = f": {most if shares[most] > 0.5 else 'no single method is clearly better'}"
+        if failed := [candidate.entry.name for candidate in self.candidates if candidate.has_failed]:
+            reason = f", but not all could be compared: {', '.join(failed)} failed"  # so there is no reason
         validated = len(self.validation)
         few = "" if validated >= ENOUGH else f" With {validated} validation nodes the choice is uncertain."
-        return f"{what[0].upper()}{what[1:]}: {reason}.{few}"
+        return f"{what[0].upper()}{what[1:]}{reason}.{few}"
 
     def run(self) -> Self:
         """Train candidates and weigh them by validation. Ctrl-C keeps the candidates that are finished, if any are."""
@@ -239,7 +250,7 @@ class Automatic:
         if not simple and (flawless := self.flawless):
             candidate.left_out = f"{flawless.entry.name} makes no mistake on validation"
         elif not simple and self.budget.is_over(self.share):  # before reasons that speak of candidates without time
-            candidate.left_out = NO_TIME
+            candidate.left_out, self.cut_by_clock = NO_TIME, True
         elif entry.when is not None and not getattr(now, entry.when.name):
             reasons = {other.entry.name: other.left_out for other in self.candidates if other.untried}
             unknown = next((reasons[name] for name in entry.when.evidence if name in reasons), None)
@@ -267,7 +278,7 @@ class Automatic:
             settings = candidate.settings = self.settings_of(candidate.entry)
             plan = self.trainer.plan(settings)  # refuses what does not fit into memory
         except (HierGCNError, MemoryError, RuntimeError) as error:
-            candidate.left_out = f"it failed ({error!s:.200})"
+            candidate.left_out = f"{FAILED} ({error!s:.200})"
             return None
         candidate.memory = plan.on_device
         price = epoch_price(candidate.entry.method, plan, self.on_gpu)
@@ -277,8 +288,10 @@ class Automatic:
             left, grace = max(left / 2, _GRACE), self.budget.seconds() + _GRACE
         epochs = settings.train.epochs
         affordable = min(epochs, int(left / candidate.epoch)) if candidate.epoch else epochs
-        if now is not None and (affordable < TRIAL * epochs or self.budget.is_over(self.share)):
+        late = now is not None and self.budget.is_over(self.share)
+        if late or (now is not None and affordable < TRIAL * epochs):
             candidate.left_out, candidate.untried = NO_TIME, True
+            self.cut_by_clock = self.cut_by_clock or late
             return None
         candidate.settings = replace(settings, train=replace(settings.train, epochs=max(affordable, 1)))
         grace = grace if self.done else math.inf  # there must be an answer
@@ -314,9 +327,10 @@ class Automatic:
         """Wait for the job that ends next, and add its results."""
         candidate: CandidateState
         (candidate, seed), reply, price = lanes.wait()
-        failed = SeedResults(), f"it failed ({reply.content!s:.200})"
+        failed = SeedResults(), f"{FAILED} ({reply.content!s:.200})"
         results, left_out = reply.content if reply.kind == "result" else failed
         candidate.results.add_all(results)
+        self.cut_by_clock = self.cut_by_clock or left_out == OUT_OF_TIME
         if not candidate.is_done:
             candidate.left_out = left_out
         candidate.price = candidate.price or price
@@ -340,6 +354,10 @@ class Automatic:
         if not done:
             reasons = "; ".join(f"{failed.entry.name}: {failed.left_out}" for failed in self.candidates[:3])
             raise HierGCNError(f"No candidate could be trained ({reasons}).")
+        networks = [one for one in self.candidates if one.entry.uses_features and not one.untried]
+        if any(one.has_failed for one in networks) and not any(one.is_done for one in networks):
+            failed = next(one for one in networks if one.has_failed)
+            raise HierGCNError(f"Every network failed, such as {failed.entry.name}: {failed.left_out}.")
         if self.trainer.graph.labels is not None:
             for candidate in done:
                 mean = candidate.results.mean()[self.validation]
@@ -395,7 +413,7 @@ class Job(NamedTuple):
         """
         tried = self.epochs is not None and event.epoch >= TRIAL * self.epochs
         if self.budget.is_over(self.share, self.grace):
-            raise StopTraining if tried and folds == 1 else _StoppedError("it ran out of time")
+            raise StopTraining if tried and folds == 1 else _StoppedError(OUT_OF_TIME)
         if not tried or self.now is None or not self.now.accuracy:
             return
         behind = max(self.now.accuracy.values()) - event.best_validation_accuracy
@@ -423,8 +441,13 @@ def prepare_work(
 
         def on_epoch(event: EpochDone) -> None:
             nonlocal epochs
+            nonlocal left_out
             epochs += 1
-            job.check(event, len(folds))
+            try:
+                job.check(event, len(folds))
+            except StopTraining:  # with its best epoch so far
+                left_out = OUT_OF_TIME
+                raise
             send_epochs(epochs / len(folds))
 
         try:
@@ -432,7 +455,7 @@ def prepare_work(
         except _StoppedError as reason:
             left_out = str(reason)
         except (HierGCNError, MemoryError, RuntimeError) as error:
-            left_out = f"it failed ({error!s:.200})"
+            left_out = f"{FAILED} ({error!s:.200})"
         send(epochs / len(folds))
         return results, left_out
 

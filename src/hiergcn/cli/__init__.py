@@ -6,6 +6,7 @@ Heavy imports are inside the commands, so that `hiergcn --help` is instant.
 import atexit
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -143,6 +144,8 @@ def main() -> None:
             signal.signal(number, signal.default_int_handler)
     _open_streams()
     try:
+        if odd := next((word for word in sys.argv if re.search("[\udc80-\udcff]", word)), None):
+            raise InputError(f"{ascii(os.fsencode(odd))[1:]} is not in UTF-8; rename the file or give another path.")
         code = make_app(sys.argv[1:])(prog_name="hiergcn", standalone_mode=False)
     except Exception as error:
         if os.environ.get(TRACEBACK):

@@ -55,7 +55,9 @@ def predict(
         graph = newer_graph(loaded, edges, nodes)
         frame = predictions_on(loaded, graph, device)
         about = f", {int((~frame['seen']).sum()):,} of them of nodes that the run did not have"
-        for note in graph.notes:
+        guesses = 0 if "reached" not in frame else int((~frame["reached"]).sum())
+        unreached = f"nodes that no label reaches, whose predictions are guesses (column `reached`): {guesses:,}"
+        for note in (*graph.notes, *([unreached] if guesses else [])):
             screen.print(f"Note: {printable(note)}", style="yellow", soft_wrap=True)
     digits = DIGITS if loaded.target.kind == "classes" else None  # numbers are rounded already
     try:

@@ -100,8 +100,10 @@ def coarsen_out_of_core(
             run("number_groups", "add_level", "contract")
         if out is not None:
             result, kind = queries["result"].strip().rstrip(";"), "PARQUET" if out.suffix == PARQUET else "CSV, HEADER"
+            copy = Path(folder, "result")
+            connection.execute(f"COPY ({result}) TO {_literal(copy)} (FORMAT {kind})")
             with written_whole(out) as part:
-                connection.execute(f"COPY ({result}) TO {_literal(part)} (FORMAT {kind})")
+                copy.replace(part)
     return summaries
 
 
@@ -110,6 +112,9 @@ def _list_edges(connection: Any, source: Path, weight: str | None) -> bool:
     database, files = duckdb_table(source), parquet_files(source)
     if database is not None:
         connection.execute(f"ATTACH {_literal(database[0])} AS given (READ_ONLY)")
+        folder = Path(connection.execute("SELECT current_setting('temp_directory')").fetchone()[0])
+        connection.execute(f"SET allowed_directories = [{_literal(folder)}]")  # but for its views, which are others'
+        connection.execute("SET enable_external_access = false")
         table = f"given.{database[1]}"
     elif files:
         table = f"read_parquet([{', '.join(map(_literal, files))}])"

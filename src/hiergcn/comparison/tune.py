@@ -23,10 +23,10 @@ from hiergcn.coarsening import Hierarchy
 from hiergcn.errors import InputError, MissingPackageError
 from hiergcn.files import naming, write_text, written_whole
 from hiergcn.graph import Graph, Split
-from hiergcn.run.fit import classes_in_order, fit, graph_arrays, resolve_split
+from hiergcn.run.fit import classes_in_order, fit, resolve_split
 from hiergcn.settings.fields import SCALINGS
 from hiergcn.settings.settings import GROUPS, Settings, effective, method_for, settings_for
-from hiergcn.train.checkpoint import digest
+from hiergcn.train.checkpoint import digest, graph_arrays
 from hiergcn.train.trainer import Trainer
 from hiergcn.workers.memory_plan import unit_request
 from hiergcn.workers.pool import Engine, Reply, Request, Send, Work

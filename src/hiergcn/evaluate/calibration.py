@@ -28,6 +28,7 @@ classes that are more likely. The most likely class has score 0, so no set is em
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -213,8 +214,8 @@ SEPARATOR = " | "
 
 def check_coverage(coverage: float) -> None:
     """Refuse a coverage that is not a probability between 0 and 1."""
-    if not 0.0 < coverage < 1.0:
-        raise InputError(f"Coverage is {coverage:g}; give a probability between 0 and 1, such as 0.9.")
+    if not (isinstance(coverage, Real) and 0.0 < coverage < 1.0):
+        raise InputError(f"Coverage is {coverage!r}; give a probability between 0 and 1, such as 0.9.")
 
 
 def fewest_nodes(coverage: float) -> int:

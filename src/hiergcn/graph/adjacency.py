@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
 
 from hiergcn.compiled.csr import read_only
 from hiergcn.errors import InputError
@@ -108,6 +109,12 @@ def checked_weights(weight: ArrayLike, edges: int) -> NDArray[np.float64]:
         rule = f"weights must be finite, not negative and at most {LARGEST_WEIGHT:g}"
         raise InputError(f"Edge {edge} has weight {array[edge]}; {rule}.")
     return read_only(array)
+
+
+def reached_from(adjacency: sp.csr_array, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether a path of edges leads from each node to one of some nodes."""
+    _, component = connected_components(adjacency, directed=False)
+    return np.isin(component, component[nodes])
 
 
 def symmetric_adjacency(

@@ -28,7 +28,7 @@ from hiergcn.graph.adjacency import (
 )
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import Split
-from hiergcn.graph.tables.column_roles import CsvOptions, FrameOptions, NodeOptions, checked_options
+from hiergcn.graph.tables.column_roles import CsvOptions, FrameOptions, NodeOptions, Roles, checked_options
 from hiergcn.graph.tables.feature_columns import LARGEST, STRUCTURAL, FeatureColumn
 from hiergcn.graph.tables.feature_table import FeatureTable
 from hiergcn.graph.tables.node_ids import IdColumn
@@ -75,6 +75,10 @@ class Graph:
     """What the targets are, such as the name of their column."""
     coordinates: Coordinates | None = None
     """Where the nodes are, if the data say so; not a feature, but a place on the map of a report."""
+    roles: Roles | None = None
+    """The names of the columns of the tables that it was read from, by which later tables are read; None for others."""
+    ids_given: bool | None = None
+    """Whether the user gave the ids, so that they name the same nodes in another graph; found out if None."""
     target: Target = field(init=False)
     """What is predicted: the labels with the names of their classes, or the targets with their name."""
 
@@ -94,6 +98,7 @@ class Graph:
             "adjacency": adjacency,
             "features": features,
             "ids": _checked_ids(self.ids, n),
+            "ids_given": self.ids is not None if self.ids_given is None else self.ids_given,
             "notes": tuple(self.notes),
             "columns": tuple(self.columns),
             "class_names": (),

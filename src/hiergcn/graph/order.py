@@ -1,10 +1,13 @@
 """The order of nodes by their ids, which has no effect on any result, and random numbers that depend on ids alone."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from hiergcn.errors import InputError
 
 
 def canonical_order(ids: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -31,6 +34,13 @@ def natural_values(texts: "pd.Index[str]") -> NDArray[Any]:
     return whole if (whole.astype(str).astype(object) == array).all() else array
 
 
+def check_seed(seed: object) -> None:
+    """Refuse a seed that is no whole number that every generator takes."""
+    if not (isinstance(seed, Integral) and 0 <= int(seed) < 2**63):
+        raise InputError(f"Seed {seed!r} is not a whole number from 0 to 2**63 - 1; give such a number.")
+
+
 def numbers_by_id(ids: NDArray[Any], seed: int) -> NDArray[np.uint64]:
     """Return a random number for each id, which depends on the id and the seed alone."""
+    check_seed(seed)
     return pd.util.hash_array(ids.astype(str).astype(object), hash_key=f"{seed % 10**16:016d}", categorize=False)

@@ -18,6 +18,9 @@ from hiergcn.errors import InputError
 TARGET = "value"
 """Name of numbers that have no other."""
 
+LARGEST_TARGET = 1e150
+"""Largest number to predict; its inverse is the smallest that the largest one of a graph may be."""
+
 Kind = Literal["classes", "numbers"]
 
 
@@ -214,6 +217,12 @@ def make_target(
         if np.isinf(values).any():
             node = int(np.isinf(values).argmax())
             raise InputError(f"The target of node {node} is infinite; give a number, or NaN if it is unknown.")
+        largest = float(np.nanmax(np.abs(values), initial=0.0))
+        if largest and not 1 / LARGEST_TARGET <= largest <= LARGEST_TARGET:
+            node = int(np.nanargmax(np.abs(values)))
+            raise InputError(
+                f"The target of node {node} is {values[node]:g}, whose square no float holds; rescale them."
+            )
         return Numbers(read_only(values), name)
     highest = -1 if labels is None else int(labels.max(initial=-1))
     names = tuple(map(str, class_names or range(highest + 1)))

@@ -5,6 +5,7 @@ If no method is named, `choose.search.Automatic` takes the place of settings and
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +23,19 @@ from hiergcn.evaluate.calibration import check_coverage, fewest_nodes
 from hiergcn.evaluate.metrics import evaluate, evaluate_part, evaluate_test, result_key
 from hiergcn.explanation.votes import MOST_EDGES, votes
 from hiergcn.graph import Graph, Split
-from hiergcn.graph.order import canonical_order
+from hiergcn.graph.adjacency import reached_from
+from hiergcn.graph.order import canonical_order, check_seed
 from hiergcn.graph.split import ALL_PARTS
 from hiergcn.reports.leaderboard import Row
 from hiergcn.run.run import DOUBTFUL, SUGGESTIONS, Member, Run
 from hiergcn.settings.registry import config_class
 from hiergcn.settings.settings import AUTO, ChosenSettings, Settings, is_automatic, published
-from hiergcn.train.checkpoint import EVERY, Checkpoint, digest
+from hiergcn.train.checkpoint import EVERY, Checkpoint, data_digests, digest, graph_arrays
 from hiergcn.train.events import BaselineStarted, Coarsened, MemoryPlanned, OnFitEvent, SettingsChosen, SplitChosen
 from hiergcn.train.loop import HISTORY
 from hiergcn.train.trainer import BATCH_LEVELS, SeedResults, Trainer, train_seeds
 from hiergcn.version import __version__
-from hiergcn.workers.machine import available_memory, one_thread, require_memory
+from hiergcn.workers.machine import available_memory, plain_torch, require_memory
 from hiergcn.workers.memory_plan import needed_on
 from hiergcn.workers.pool import Engine
 
@@ -53,7 +55,7 @@ DRAWN_SPLIT = {
 MOST_EPOCHS = 1000  # of a candidate of the automatic choice
 
 
-@one_thread()
+@plain_torch()
 def fit(
     graph: Graph,
     split: Split | None = None,
@@ -102,6 +104,8 @@ def fit(
     """
     emit = on_event or (lambda _: None)
     check_graph(graph)
+    if time_limit is not None and not (isinstance(time_limit, Real) and 0 <= time_limit < np.inf):
+        raise InputError(f"Time limit is {time_limit!r}; give a number of seconds, such as 60.")
     order = canonical_order(graph.ids)  # in which all work is done, so that the order of rows has no effect
     if order is not None:
         graph, split = graph.reordered(order), split and split.reordered(order)
@@ -138,13 +142,6 @@ def fit(
             chosen = ChosenSettings(settings.override(changes or {}))
         answer = _answer_of_method(trainer, split, chosen, seeds, dataset, baselines, emit, workers)
     return _evaluated(answer, trainer, split, coverage, doubts, advise, order)
-
-
-def graph_arrays(graph: Graph) -> list[np.ndarray]:
-    """Return the arrays of edges and features, which tell whether a graph is the same."""
-    A, X = graph.adjacency, graph.features
-    features = [] if X is None else [X] if isinstance(X, np.ndarray) else [X.indptr, X.indices, X.data]
-    return [A.indptr, A.indices, A.data, *features]
 
 
 def checkpoint_of(graph: Graph, folder: Path, every: float = EVERY) -> Checkpoint:
@@ -274,15 +271,18 @@ def _answer_of_choice(automatic: "Automatic", trainer: Trainer, split: Split) ->
     levels = any(trainer.hierarchy(member.settings) is not None for member in members)
     judged = "training and validation labels are each predicted by networks that did not train on them"
     few = [f"With few labels, validation is {folds}-fold cross-validation: {judged}."] if folds > 1 else []
+    slow = "the clock cut the choice short, since the machine was slower than planned: another run may answer otherwise"
+    late = [slow] if automatic.cut_by_clock else []
     return _Answer(
         members,
         chosen[0].results,
         automatic.folds,
         mean(),
         {seed: mean(seed) for seed in chosen[0].results.probabilities},
-        [*few, *_single_labels(graph), *graph.notes],
+        [*few, *late, *_single_labels(graph), *graph.notes],
         automatic.interrupted,
-        {"model": AUTO, "leaderboard": [row.to_dict() for row in rows], "verdict": automatic.verdict},
+        {"model": AUTO, "leaderboard": [row.to_dict() for row in rows], "verdict": automatic.verdict}
+        | {"cut_by_clock": automatic.cut_by_clock},
         sum(candidate.results.seconds for candidate in automatic.candidates),
         hierarchy=None if levels else trainer.coarsen(BATCH_LEVELS, CoarsenConfig()),
     )
@@ -338,6 +338,14 @@ def _evaluated(
         suggested = page_suggestions(graph, answers.confidence(outputs).max(axis=1), deep)
         advice |= {} if suggested is None else {SUGGESTIONS: suggested}
 
+    reached = np.ones(graph.n_nodes, bool)
+    if by_labels := not any(member.uses_features for member in members):
+        reached = reached_from(graph.adjacency, np.concatenate([training, validation]))
+    if not reached.all():
+        example = str(graph.ids[reached.argmin()])
+        guesses = "nodes that no path leads to a label from, whose predictions are guesses (column `reached`), such as"
+        answer.notes.append(f"{guesses} {example!r:.60}: {np.count_nonzero(~reached):,}")
+
     over_seeds = evaluate_part(graph, validation, answer.by_seed, trained.seeds)
     test = evaluate_test(graph, scored, answer.by_seed, trained.seeds)
     learner = next((member for member in members if member.uses_features), first)
@@ -381,6 +389,9 @@ def _evaluated(
         "target": unit and {"name": graph.target_name, "mean": unit.mean, "spread": unit.std},
         "columns": [asdict(column) for column in graph.columns],
         "reasons": dict(answer.reasons),
+        "data": data_digests(graph),
+        "ids_given": graph.ids_given,
+        "roles": graph.roles and asdict(graph.roles),
         "source": {},
         "spreadsheet_safe": False,
     }
@@ -393,6 +404,7 @@ def _evaluated(
     for name in ALL_PARTS:
         part[getattr(split, name)] = name
     table = {"id": graph.ids, **answers.columns(outputs), "given": np.isin(part, ("train", "validation"))}
+    table |= {"reached": reached if order is None else reached[back]} if by_labels else {}
     return Run(
         config=config,
         scores=scores,
@@ -422,6 +434,8 @@ def _single_labels(graph: Graph) -> list[str]:
 def _check_seeds(seeds: Sequence[int], graph: Graph, epochs: int) -> None:
     if len(seeds) == 0:
         raise InputError("There are no seeds to run; give at least one.")
+    for seed in seeds:
+        check_seed(seed)
     require_memory(  # before anything is made for each seed
         len(seeds) * (4 * graph.n_nodes * graph.n_outputs + 8 * len(HISTORY) * epochs),
         what=f"{len(seeds):,} seeds of {graph.n_nodes:,} predictions each",

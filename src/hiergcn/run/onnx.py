@@ -31,7 +31,7 @@ from hiergcn.model.method import Features, activated
 from hiergcn.model.ops.sparse import SparseMatrix
 from hiergcn.run.predict import Model, in_order, training_graph
 from hiergcn.run.run import Run
-from hiergcn.workers.machine import one_thread
+from hiergcn.workers.machine import plain_torch
 
 OPSET = 18
 FLOOR = 1e-8  # of a probability, as in calibration
@@ -50,7 +50,7 @@ class Exported(NamedTuple):
     output: str
 
 
-@one_thread()
+@plain_torch()
 def export_onnx(run: Run, graph: Graph, path: Path) -> Exported:
     """Write the networks of a run to `path`, and their inputs, ids and class names to an .npz beside it."""
     try:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator
@@ -95,12 +96,13 @@ def folder_written_whole(path: Path) -> Iterator[Path]:
     """
     check_free(path)
     with naming(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        place = path.resolve()  # a link stays, and the folder that it leads to is written
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+        draft.mkdir()
         try:
             yield draft
-            draft.chmod(0o755)  # mkdtemp keeps others out
-            draft.replace(path)
+            draft.replace(place)
         except UnwritableError as error:  # of a file in the draft, whose name means nothing to the user
             raise UnwritableError(str(error).replace(str(draft), str(path))) from error
         finally:
@@ -178,7 +180,7 @@ def check_manifest(folder: Path, required: Collection[str]) -> None:
         content = json.loads(path.read_text(encoding="utf-8"))
         name, _, version = str(content["format"]).rpartition(" ")
         newer, digests = int(version) > FORMAT, dict(content["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path} is damaged; run the fit again.") from None
     if name != _FORMAT_NAME or newer:
         raise InputError(f"{folder} was written by a newer hiergcn ({content['format']!s:.40}); update hiergcn.")

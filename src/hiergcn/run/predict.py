@@ -1,6 +1,6 @@
 """Trained models at work again: on their own graph, or on another one with the same features."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from hiergcn.coarsening import Hierarchy, coarsen
 from hiergcn.errors import InputError
 from hiergcn.evaluate.calibration import Temperature
 from hiergcn.graph import Graph
+from hiergcn.graph.adjacency import reached_from
 from hiergcn.graph.alignment import encoded_like
 from hiergcn.graph.order import canonical_order
 from hiergcn.graph.structure import with_structural_features
@@ -23,8 +24,9 @@ from hiergcn.model.inputs import build_method, column_names, label_names
 from hiergcn.model.method import Features, Labelled, NodeModel, activated, with_weights
 from hiergcn.settings.methods import GRANDConfig, HGCNPlusConfig
 from hiergcn.settings.settings import Settings
+from hiergcn.train.checkpoint import data_digests
 from hiergcn.train.trainer import fold_of
-from hiergcn.workers.machine import choose_device, one_thread
+from hiergcn.workers.machine import choose_device, plain_torch
 
 if TYPE_CHECKING:
     from hiergcn.explanation.node import Attribution, Explanation
@@ -47,6 +49,8 @@ class Model:
         self.columns = run.columns
         self.ids = run.table["id"].to_numpy(str)
         """Ids of the nodes of the training graph, as text."""
+        self.ids_given: bool = run.config.get("ids_given", True)
+        self.data: Mapping[str, str] = run.config.get("data") or {}  # none in folders of earlier versions
         order = canonical_order(self.ids)
         self.hierarchy = None if run.hierarchy is None else run.hierarchy.reordered(order)
         """Of the training graph in canonical order, as deep as any member needs; another graph is coarsened."""
@@ -73,7 +77,7 @@ class Model:
         """Return a graph with the features that the model takes: matched by name, or made from the edges."""
         return with_structural_features(encoded_like(graph, self.columns, self.n_features))
 
-    @one_thread()
+    @plain_torch()
     def predict_proba(self, graph: Graph, device: str = "auto") -> NDArray[Any]:
         """Return the probability of each class for each node, (n, classes), or the number, (n, 1).
 
@@ -99,7 +103,7 @@ class Model:
         """Return the weight of a member at each node, (n, 1): at a node that validated in a fold, that fold's alone."""
         shares = np.full((graph.n_nodes, 1), member.share)
         if self.folds is not None:
-            nodes, rows = self._training_nodes(graph)
+            nodes, rows = self.training_nodes(graph)
             fold = self.folds[rows]
             shares[nodes[fold >= 0]] = 0.0
             shares[nodes[fold == member.fold]] = member.share * (self.folds.max() + 1)
@@ -114,7 +118,7 @@ class Model:
 
     def _applied(self, graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
         """Return a graph as the networks take it, and the way back; refuse one that they could only guess about."""
-        seen = np.isin(graph.ids.astype(str), self.ids)
+        seen = self.seen(graph)
         models = [member.settings for member in self.members if member.uses_features]
         inductive = all(build_method(settings.method, settings.model).inductive for settings in models)
         if not inductive and not (seen.all() and seen.size == self.ids.size):
@@ -128,6 +132,11 @@ class Model:
                 f"The model was trained on features made from the edges and needs at least half of the nodes it has "
                 f"seen; {graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
             )
+        if not models and not self.training_nodes(graph)[0].size:
+            raise InputError(
+                f"The answer of this run comes from labels alone, and {graph.name} has none of the nodes that had one; "
+                "fit again, or use a model with features."
+            )
         return in_order(self.encoded(graph))
 
     def each_on(
@@ -139,7 +148,12 @@ class Model:
         for (settings, fold), group in by_settings:
             alike, method, task = list(group), build_method(settings.method, settings.model), self._task(graph, fold)
             hierarchy = self._hierarchy_of(graph, settings) if settings.model.uses_hierarchy else None
-            prepared = method.prepare(task, hierarchy, processor, alike[0].weights)
+            try:
+                prepared = method.prepare(task, hierarchy, processor, alike[0].weights)
+            except KeyError as missing:
+                raise InputError(
+                    f"The run has no tensor {missing}, which {settings.method} needs; run the fit again."
+                ) from None
             for member in alike:
                 if not member.uses_features:
                     with processor:  # it learns again from the training labels that it finds in the graph
@@ -158,22 +172,40 @@ class Model:
                     ) from None
                 yield model, prepared.features
 
+    def nodes_in(self, graph: Graph) -> NDArray[np.int64]:
+        """Return the number of each node of the training graph in a graph, -1 if it is not there.
+
+        Nodes are recognised by ids, if the user gave those of both graphs, or if the edges are those of training.
+        """
+        if (self.ids_given and graph.ids_given) or (
+            self.data and data_digests(in_order(graph)[0])["edges"] == self.data["edges"]
+        ):
+            nodes: NDArray[np.int64] = pd.Index(graph.ids.astype(str)).get_indexer(self.ids).astype(np.int64)
+            return nodes
+        return np.full(len(self.ids), -1)
+
+    def seen(self, graph: Graph) -> NDArray[np.bool_]:
+        """Return whether each node of a graph is in the training graph, too."""
+        nodes, seen = self.nodes_in(graph), np.zeros(graph.n_nodes, bool)
+        seen[nodes[nodes >= 0]] = True
+        return seen
+
     def _task(self, graph: Graph, fold: int | None) -> Task:
         """Return the task to predict on a graph: it has the training labels of the nodes that it shares."""
-        nodes, rows = self._training_nodes(graph)
+        nodes, rows = self.training_nodes(graph)
         if self.folds is not None and fold is not None:
             trained = self.folds[rows] != fold
             nodes, rows = nodes[trained], rows[trained]
         return Task.to_predict(graph, self.target.n_outputs, nodes, self.target.standardised(self.train_labels[rows]))
 
-    def _training_nodes(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def training_nodes(self, graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the training nodes of a graph, ascending as in training, and the row of each in `train`."""
-        nodes = pd.Index(graph.ids.astype(str)).get_indexer(self.ids[self.train])
+        nodes = self.nodes_in(graph)[self.train]
         rows = np.argsort(nodes)
         rows = rows[nodes[rows] >= 0]
         return nodes[rows].astype(np.int64), rows
 
-    @one_thread()
+    @plain_torch()
     def embed(self, graph: Graph, device: str = "auto") -> NDArray[np.float32] | None:
         """Return the input of the output layer, (n, hidden) for each network; None if there are no hidden layers."""
         ordered, back = self._applied(graph)
@@ -254,11 +286,14 @@ def predictions_again(run: "Run", graph: Graph, device: str = "auto") -> pd.Data
 
 def predictions_on(run: "Run", graph: Graph, device: str = "auto") -> pd.DataFrame:
     """Return predictions for a newer graph, the same nodes later or more; refuse to if they would be guesses."""
-    columns = run.answers.columns(run.model.predict_proba(graph, device))
-    return pd.DataFrame({"id": graph.ids, **columns, "seen": np.isin(graph.ids.astype(str), run.model.ids)})
+    model = run.model
+    columns = run.answers.columns(model.predict_proba(graph, device)) | {"seen": model.seen(graph)}
+    if not model.explained.uses_features:
+        columns["reached"] = reached_from(graph.adjacency, model.training_nodes(graph)[0])
+    return pd.DataFrame({"id": graph.ids, **columns})
 
 
-@one_thread()
+@plain_torch()
 def explain(
     run: "Run", graph: Graph, node: str, *, class_: str | None = None, top: int = 10, device: str = "auto"
 ) -> "Explanation":
@@ -292,7 +327,7 @@ def explain(
     for name, share, outputs in model.each_method(graph, device):
         weight, total = totals.get(name, (0.0, np.zeros(target.n_outputs)))
         totals[name] = (weight + share, total + share * outputs[row])
-    predicted = run.table.set_index("id").loc[node.strip()]
+    predicted = run.table.iloc[row]
     explanation = replace(explanation, by_labels=by_labels, method=model.explained.name)
     promise, region = run.answers.promise, None
     if target.kind == "classes":
@@ -320,11 +355,16 @@ def same_adjacency(hierarchy: Hierarchy, graph: Graph) -> bool:
 def training_graph(run: "Run", graph: Graph) -> Graph:
     """Return the graph as the run holds it: its order and features; refuse another graph than the training graph."""
     model = run.model
-    changed = InputError(f"{graph.name} is no longer the graph that {run.path} was trained on; run the fit again.")
     rows = pd.Index(graph.ids.astype(str)).get_indexer(model.ids)
-    if graph.class_names != tuple(run.config["class_names"]) or graph.n_nodes != rows.size or (rows < 0).any():
-        raise changed
-    encoded = model.encoded(graph if (np.diff(rows) == 1).all() else graph.reordered(rows))
-    if model.hierarchy is not None and not same_adjacency(model.hierarchy, in_order(encoded)[0]):
-        raise changed
-    return encoded
+    other = [] if graph.class_names == tuple(run.config["class_names"]) else ["classes"]
+    other += ["nodes"] if graph.n_nodes != rows.size or (rows < 0).any() else []
+    if not other:
+        encoded = model.encoded(graph if (np.diff(rows) == 1).all() else graph.reordered(rows))
+        now = data_digests(in_order(encoded)[0])
+        other = [part for part, before in model.data.items() if now[part] != before]
+        if not other and (model.hierarchy is None or same_adjacency(model.hierarchy, in_order(encoded)[0])):
+            return encoded
+    raise InputError(
+        f"{graph.name} is no longer the graph that {run.path or 'the run'} was trained on: other "
+        f"{' and '.join(other) or 'edges'}. Run the fit again."
+    )

@@ -38,6 +38,7 @@ from hiergcn.fragments import card, sentence
 from hiergcn.graph import Graph, Split
 from hiergcn.graph.coordinates import Coordinates
 from hiergcn.graph.split import ALL_PARTS
+from hiergcn.graph.tables.column_roles import Roles
 from hiergcn.graph.tables.feature_columns import FeatureColumn
 from hiergcn.graph.target import Classes, Numbers, Scale, Target
 from hiergcn.model.inputs import candidate_name
@@ -54,7 +55,8 @@ if TYPE_CHECKING:  # imported when a run predicts
 VIEW_LEVELS = 4
 """Levels of a hierarchy that is made for the page alone."""
 
-_NODE: dict[str, type] = {"id": str, "given": bool, "split": str, "set": str, "lower": float, "upper": float}
+_NODE: dict[str, type] = {"id": str, "given": bool, "reached": bool, "split": str, "set": str}
+_NODE |= {"lower": float, "upper": float}
 _CLASSES = _NODE | {"predicted": str, "label": str, "probability": float, "confidence": float}  # a class may be 007
 _NUMBERS = _NODE | {"predicted": float, "value": float}
 _HISTORY = {"seed": int, "epoch": int} | dict.fromkeys(HISTORY, float)
@@ -170,7 +172,16 @@ class Run:
 
     def _check_consistent(self, path: Path) -> None:
         """Refuse files that do not belong together; what is read of them later must be there."""
-        (n, outputs), _ = self.probabilities.shape, self.columns
+        (n, outputs), _, config = self.probabilities.shape, self.columns, self.config
+        kinds = {"source": dict, "reasons": dict, "members": list, "class_names": list, "n_features": int}
+        odd = [name for name, kind in kinds.items() if not isinstance(config[name], kind)]
+        odd += [name for name in ("roles", "data") if not isinstance(config.get(name) or {}, dict)]
+        odd += ["class_names"] if len(set(config["class_names"])) < len(config["class_names"]) else []
+        odd += ["members"] if any(not 0 <= one.share <= 1.001 or one.temperature <= 0 for one in self.members) else []
+        if odd:
+            raise InputError(
+                f"{path / 'config.json'} is damaged: {odd[0]!r} is not what a fit writes. Run the fit again."
+            )
         rows = {"predictions.csv": len(self.table)}
         rows |= {} if self.hierarchy is None else {"hierarchy.npz": self.hierarchy.levels[0].n_nodes}
         rows |= {} if self.votes is None else {"votes.npz": len(self.votes.by_hyper_nodes)}
@@ -233,7 +244,7 @@ class Run:
                 save_file(weights, draft / "model.safetensors")
             except SafetensorError as error:  # its way to say that the disk is full
                 raise OSError(errno.EIO, f"{error!s:.100}") from error
-            (draft / "model.safetensors").chmod(0o644)  # safetensors keeps others out
+            (draft / "model.safetensors").chmod((draft / "config.json").stat().st_mode)  # safetensors keeps others out
             write_manifest(draft, without=(DOUBTFUL, SUGGESTIONS))
 
     def at(self, path: Path) -> Self:
@@ -354,6 +365,11 @@ class Run:
             return Classes(None, tuple(self.config["class_names"]))
         return Numbers(None, saved["name"], Scale(float(saved["mean"]), float(saved["spread"])))
 
+    @property
+    def roles(self) -> Roles | None:
+        """The names of the columns that the graph was read by; None in folders of earlier versions."""
+        return Roles.from_dict(self.config.get("roles"))
+
     @cached_property
     def columns(self) -> tuple[FeatureColumn, ...]:
         """The table columns that the features were made of."""
@@ -393,7 +409,7 @@ class Run:
         """The graph, if it was fitted in this process or the folder holds it."""
         if self.fitted_graph is None and self.graph_file is None:
             raise InputError(f"{self.path} does not hold the graph; read it from where it came.")
-        return self.fitted_graph or Graph.from_npz(self.graph_file)  # type: ignore[arg-type]
+        return self.fitted_graph or replace(Graph.from_npz(self.graph_file), roles=self.roles)  # type: ignore[arg-type]
 
     @property
     def graph_file(self) -> Path | None:

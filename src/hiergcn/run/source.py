@@ -12,6 +12,7 @@ from hiergcn.errors import InputError
 
 if TYPE_CHECKING:  # imported when a graph is read, so that wrong names are answered at once
     from hiergcn.graph import Graph, Split
+    from hiergcn.graph.tables.column_roles import Roles
     from hiergcn.graph.tables.csv_files import CsvGraph
     from hiergcn.graph.tables.feature_columns import FeatureColumn
     from hiergcn.run.run import Run
@@ -38,6 +39,8 @@ class Source:
     """CSV files of further labels."""
     target: str | None = None
     """Column of numbers to predict, instead of a label."""
+    roles: "Roles | None" = None
+    """Names of the columns of an earlier reading, by which files are read again."""
 
     def __post_init__(self) -> None:
         if not self.is_dataset and not _exists(self.data):
@@ -74,7 +77,7 @@ class Source:
         recorded = {key: value for key, value in run.config["source"].items() if key not in ("command", "split")}
         if "data" not in recorded:
             raise InputError(f"{run.path} does not say where its graph came from; it was not made by `hiergcn fit`.")
-        return cls(**recorded)
+        return cls(**recorded, roles=run.roles)
 
     @property
     def is_dataset(self) -> bool:
@@ -125,11 +128,12 @@ class Source:
 
     def read_files(self, known: "Sequence[FeatureColumn] | None" = None) -> "CsvGraph":
         """Read tables of edges and nodes, with features that are encoded as `known` ones were."""
+        from hiergcn.graph.tables.column_roles import read_like
         from hiergcn.graph.tables.csv_files import read_csv
 
         same = ("id", "label", "target", "drop", "weight", "delimiter", "unknown")
         options: Any = {name: getattr(self, name) for name in same} | {"split": self.split_column, "known": known}
-        return read_csv(self.data, self.nodes, options)
+        return read_csv(self.data, self.nodes, read_like(options, self.roles))
 
     def _read_whole(self) -> "Data":
         from hiergcn.graph import Graph
@@ -150,7 +154,8 @@ class Source:
             return {"data": self.data} | ({"labels": labels} if labels else {})
         files = {"data": str(Path(self.data).resolve()), "nodes": self.nodes and str(Path(self.nodes).resolve())}
         lists = {"drop": list(self.drop), "unknown": None if self.unknown is None else list(self.unknown)}
-        return asdict(self) | files | lists | {"labels": labels}
+        recorded = asdict(self) | files | lists | {"labels": labels}
+        return {name: value for name, value in recorded.items() if name != "roles"}  # which the run has
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,4 +222,4 @@ def newer_graph(run: "Run", edges: str, nodes: str | None) -> "Graph":
     if known and nodes is None:
         raise InputError("The model was trained on features; name the CSV of nodes after that of the edges.")
     given = {name: run.config["source"].get(name) for name in ("weight", "delimiter", *(["id"] if nodes else []))}
-    return replace(newer, **given).read_files(known).graph
+    return replace(newer, **given, roles=run.roles).read_files(known).graph

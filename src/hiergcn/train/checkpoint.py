@@ -20,6 +20,7 @@ from torch import Tensor
 
 from hiergcn.errors import InputError, UnwritableError
 from hiergcn.files import written_whole
+from hiergcn.graph import Graph
 from hiergcn.model.ops.ranks import Ranks
 
 EVERY = 30.0
@@ -116,6 +117,19 @@ class SeedCheckpoint:
         seconds = self.earlier + time.monotonic() - self.began
         self.checkpoint.write(self.name, {"epoch": epoch, "seconds": seconds}, state)
         self.written = time.monotonic()
+
+
+def graph_arrays(graph: Graph) -> list[np.ndarray]:
+    """Return the arrays of edges and features, which tell whether a graph is the same."""
+    A, X = graph.adjacency, graph.features
+    features = [] if X is None else [X] if isinstance(X, np.ndarray) else [X.indptr, X.indices, X.data]
+    return [A.indptr, A.indices, A.data, *features]
+
+
+def data_digests(graph: Graph) -> dict[str, str]:
+    """Return digests of edges and features in single precision: sums in another order differ in the last digits."""
+    arrays = [part.astype(np.float32) if part.dtype.kind == "f" else part for part in graph_arrays(graph)]
+    return {"edges": digest(*arrays[:3]), "features": digest(*arrays[3:])}
 
 
 def digest(*parts: Any) -> str:

@@ -36,7 +36,7 @@ from hiergcn.settings.settings import Settings
 from hiergcn.train.checkpoint import Checkpoint, SeedCheckpoint, digest
 from hiergcn.train.events import OnEpoch, OnFitEvent, SeedDone
 from hiergcn.train.loop import HISTORY, SeedOutcome, train_runs
-from hiergcn.workers.machine import choose_device, one_thread, require_memory
+from hiergcn.workers.machine import choose_device, plain_torch, require_memory
 from hiergcn.workers.memory_plan import coarsening_memory, plan_memory, planned_to_fit, unit_request
 from hiergcn.workers.pool import Engine, Send, Work, WorkerDiedError, now_and_then
 
@@ -164,7 +164,7 @@ class Trainer:
             groups = groupby(runs, key=lambda run: id(run[0])) if method.uses_labels else [(0, iter(runs))]
             outcomes = chain.from_iterable(self._train(settings, list(group), on_epoch, workers) for _, group in groups)
         for run in runs:
-            with one_thread():  # the caller has its own in between
+            with plain_torch():  # the caller has its own in between
                 outcome = next(outcomes)
             if self.checkpoint is not None:
                 about = {name: getattr(outcome, name) for name in ("seed", "best_epoch", "seconds", "failure")}

@@ -138,21 +138,30 @@ def choose_device(name: str = "auto", entries: int | None = None) -> "torch.devi
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Have torch use one thread, unless OMP_NUM_THREADS says otherwise; leave its threads and current GPU as they were.
+def plain_torch() -> Iterator[None]:
+    """Have torch compute in the same way whatever the caller has set, and leave all settings as they were.
 
-    So results keep their last digits wherever they are computed, and other seeds use the other cores.
+    It uses one thread, unless OMP_NUM_THREADS says otherwise: so results keep their last digits wherever they are
+    computed, and other seeds use the other cores. It uses single precision and gradients, but no automatic casts.
     """
     import torch
 
-    threads = torch.get_num_threads()
+    threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
     device = torch.cuda.current_device() if torch.cuda.is_initialized() else None
+    casts = {kind: torch.is_autocast_enabled(kind) for kind in ("cpu", "cuda")}
     try:
         if "OMP_NUM_THREADS" not in os.environ:
             torch.set_num_threads(1)
-        yield
+        torch.set_default_dtype(torch.float32)
+        for kind in casts:
+            torch.set_autocast_enabled(kind, False)
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
     finally:
         torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
+        for kind, enabled in casts.items():
+            torch.set_autocast_enabled(kind, enabled)
         if device is not None:
             torch.cuda.set_device(device)
 

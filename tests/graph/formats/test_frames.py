@@ -59,7 +59,7 @@ def test_features_of_every_kind() -> None:
         colour=pd.Categorical(["red", "blue", "red"]),
     )
     graph = Graph.from_pandas(EDGES, nodes)
-    expected = [[30, 1, 1, 1, 0, 1], [41, 0.5, 2, 1.75, 1, 0], [52, 0, 3, 2.5, 0, 1]]
+    expected = [[30, 0, 1, 1, 1, 1], [41, 1, 0, 1.75, 0.5, 2], [52, 0, 1, 2.5, 0, 3]]
     assert np.asarray(graph.features).tolist() == expected
     assert any("'size'" in note for note in graph.notes)
 
@@ -160,7 +160,7 @@ def test_rows_of_a_frame() -> None:
     assert graph.ids.tolist() == ["p", "q", "r"]
     assert graph.n_features == 3
     assert len(graph.notes) == 2
-    assert [name for column in graph.columns for name in column.features] == ["size", "colour=blue", "colour=red"]
+    assert [name for column in graph.columns for name in column.features] == ["colour=blue", "colour=red", "size"]
     assert Graph.from_table(frame.reset_index(drop=True), ids=[7, 8, 9]).ids.tolist() == [7, 8, 9]
 
 

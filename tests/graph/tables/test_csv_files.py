@@ -67,7 +67,7 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
         {
             "ids": ["anna", "bo", "cy", "di"],
             "labels": ["art", None, "biology", "art"],
-            "features": [[1, 1], [2.5, 0], [-3, 1], [0, 0]],
+            "features": [[1, 1], [0, 2.5], [1, -3], [0, 0]],  # by the names of the columns
             "adjacency": [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
             "notes": (),
         },
@@ -114,8 +114,8 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
         {
             "notes": (
                 "column 'kind' became 2 columns, one for each of its values",
-                "missing values of column 'size' set to its mean: 1",
                 "column 'none' is empty and was left out",
+                "missing values of column 'size' set to its mean: 1",
                 "missing values of column 'yes' set to its mean: 1",
                 "a column without a name was left out",
                 "self-loops dropped: 1",
@@ -141,7 +141,7 @@ GOOD: dict[str, tuple[str, str | None, dict[str, Any], dict[str, Any]]] = {
         {
             "ids": ["a", "b", "c", "d", "e", "ghost"],
             "labels": ["x", "y", "x", None, "y", None],
-            "features": [[1, 1, 0], [2, 0, 1], [3, 1, 0], [4, 0, 1], [5, 1, 0], [3, 0, 0]],  # the mean, and no category
+            "features": [[1, 0, 1], [0, 1, 2], [1, 0, 3], [0, 1, 4], [1, 0, 5], [0, 0, 3]],  # no category, and the mean
         },
     ),
     "decimal commas": (
@@ -295,7 +295,7 @@ def test_words_for_an_unknown_label(read: Read, word: str) -> None:
 def test_blanks_around_cells_do_not_count(read: Read, cell: str) -> None:
     """A missing number with a blank beside it once made its column a category of words."""
     nodes = f"id, label, size, city\na, x, 1.5, Rome\nb, y,{cell},Rome\nc, x, 2.5, Oslo \n"
-    assert seen(read(ABC, nodes))["columns"] == [("size", "number", 1, ()), ("city", "category", 0, ("Oslo", "Rome"))]
+    assert seen(read(ABC, nodes))["columns"] == [("city", "category", 0, ("Oslo", "Rome")), ("size", "number", 1, ())]
 
 
 def test_a_cell_may_be_a_book(read: Read) -> None:

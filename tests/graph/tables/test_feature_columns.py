@@ -39,7 +39,7 @@ def test_what_is_missing_or_new_follows_the_first_table() -> None:
     other = pd.DataFrame({"new": [9, 9], "colour": ["green", "red"], "member": ["FALSE", None], "age": [None, 100.0]})
     found = read_features(other, HERE, columns)
     matrix, notes = found.matrix, found.notes
-    np.testing.assert_allclose(np.asarray(matrix), [[2.0, 0.0, 0.0, 0.0], [100.0, 2 / 3, 0.0, 1.0]])
+    np.testing.assert_allclose(np.asarray(matrix), [[2.0, 0.0, 0.0, 0.0], [100.0, 0.0, 1.0, 2 / 3]])
     assert len(notes) == 1
     assert "'green'" in notes[0]
 
@@ -79,10 +79,10 @@ def test_files_of_a_grown_graph(tmp_path: Path) -> None:
     (tmp_path / "more.csv").write_text("source,target\na,d\n")
     (tmp_path / "grown.csv").write_text("split,id,kind,size\nnonsense,d,r,\n,a,p,4\n")
     first = read_csv(tmp_path / "edges.csv", tmp_path / "nodes.csv").graph
-    assert [column.kind for column in first.columns] == ["number", "category"]
+    assert [column.kind for column in first.columns] == ["category", "number"]
     grown = read_csv(tmp_path / "more.csv", tmp_path / "grown.csv", CsvOptions(known=first.columns)).graph
     assert list(grown.ids) == ["d", "a"]
-    np.testing.assert_allclose(np.asarray(grown.features), [[1.5, 0.0, 0.0], [4.0, 1.0, 0.0]])
+    np.testing.assert_allclose(np.asarray(grown.features), [[0.0, 0.0, 1.5], [1.0, 0.0, 4.0]])
     assert grown.labels is None
 
 
@@ -187,14 +187,14 @@ def test_numbers_beside_text_are_standardised_in_every_table() -> None:
     fitted_table = read_features(table, HERE)
     matrix, columns = fitted_table.matrix, fitted_table.columns
     assert isinstance(matrix, sp.csr_array)
-    price = matrix.toarray()[:, columns[0].width]
+    price = matrix.toarray()[:, -1]
     assert price.mean() == pytest.approx(0.0, abs=1e-12)
     assert price.std() == pytest.approx(1.0)
     assert price[3] == 0.0
     again = read_features(table.iloc[::-1], HERE, columns).matrix
     assert isinstance(again, sp.csr_array)
     np.testing.assert_allclose(again.toarray()[::-1], matrix.toarray(), rtol=1e-12)
-    assert set(matrix.toarray()[:, -1]) == {0.0, 1.0}
+    assert set(matrix.toarray()[:, -2]) == {0.0, 1.0}
 
 
 def test_files(tmp_path: Path) -> None:

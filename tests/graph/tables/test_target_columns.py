@@ -35,7 +35,7 @@ def test_every_door_reads_the_same_target(files: Path) -> None:
     graph = read.graph
     np.testing.assert_array_equal(graph.truth, PRICES)
     assert (graph.target_name, graph.labels, graph.n_outputs) == ("price", None, 1)
-    assert [column.name for column in graph.columns] == ["size", "label"]
+    assert [column.name for column in graph.columns] == ["label", "size"]
     assert graph.split is not None
     assert [len(graph.split.train), len(graph.split.validation), len(graph.split.test)] == [30, 10, 10]
     assert {column: becomes for _, column, becomes in column_roles(read)}["price"].startswith("target: a number")

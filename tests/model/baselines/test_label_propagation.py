@@ -1,5 +1,7 @@
 """Label propagation against its closed form and PyG's; the harmonic function against the diffusion of labels."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -88,7 +90,7 @@ def test_fit_gives_the_diffusion_of_the_training_labels(graph: Graph) -> None:
 
 def test_another_graph_is_diffused_again_from_the_labels_that_it_shares(graph: Graph) -> None:
     """Its nodes stand in another order and some are gone."""
-    split = Split.holdout(graph.truth, seed=1)
+    graph, split = replace(graph, ids_given=True), Split.holdout(graph.truth, seed=1)
     model = fit(graph, split, model="harmonic", device="cpu").model
     kept = np.random.default_rng(0).permutation(100)[:80]
     newer = Graph(sp.csr_array(graph.adjacency[kept][:, kept]), np.asarray(graph.features)[kept], None, graph.ids[kept])

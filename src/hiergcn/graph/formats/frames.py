@@ -14,7 +14,7 @@ from hiergcn.graph.graph import Graph, checked_features
 from hiergcn.graph.tables.column_roles import ID, LABEL, SPLIT, CsvOptions, EdgeColumns, NodeColumns, node_option
 from hiergcn.graph.tables.csv_files import edges_of, graph_parts, nodes_of
 from hiergcn.graph.tables.feature_columns import STRUCTURAL, TEXT, number_columns, unnamed
-from hiergcn.graph.tables.feature_table import FeatureTable, read_features
+from hiergcn.graph.tables.feature_table import FeatureTable, natural_names, read_features
 from hiergcn.graph.tables.label_columns import label_texts, part_names, read_labels
 from hiergcn.graph.tables.node_ids import IdColumn
 from hiergcn.graph.tables.text_columns import Origin, column_name, column_names
@@ -24,7 +24,7 @@ ROWS = 8192  # written to CSV at once, so that sparse features never become dens
 
 def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: CsvOptions, name: str) -> Graph:
     """Implement `Graph.from_pandas`."""
-    if nodes is None and (column := node_option(options)):
+    if nodes is None and not options.get("roles") and (column := node_option(options)):
         raise InputError(f"Column {column!r} belongs to a frame of nodes, and none is given; give one.")
     origin = Origin("The frame of edges")
     links = edges.set_axis(column_names(edges.columns, origin), axis=1).reset_index(drop=True)
@@ -37,7 +37,8 @@ def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: 
         table = table.set_axis(column_names(table.columns, node_origin), axis=1).reset_index(drop=True)
         roles = NodeColumns.choose(node_origin, list(table.columns), options)
         ids = [table[roles.id]]
-        rest = [column for column in table.columns if column not in (*roles.text, roles.target, *roles.dropped)]
+        others = (*roles.text, roles.target, *roles.dropped)
+        rest = natural_names(column for column in table.columns if column not in others)
         kinds = list(table[rest].dtypes)
         is_sparse = all(isinstance(kind, pd.SparseDtype) and kind.fill_value == 0 for kind in kinds)
         if kinds and is_sparse and options.get("known") is None:
@@ -50,6 +51,8 @@ def graph_from_frames(edges: pd.DataFrame, nodes: pd.DataFrame | None, options: 
     parts = graph_parts(edges_of(links, list(links.columns), origin, ends), listed, name)
     if not all(pd.api.types.is_numeric_dtype(column) for column in ids):
         parts["ids"] = IdColumn(parts["ids"].strings)  # "12" was text and stays so
+    if nodes is not None and roles.id not in map(str, nodes.columns):  # but in the index
+        parts["roles"] = replace(parts["roles"], id=None)
     return Graph(**parts)
 
 

@@ -205,7 +205,7 @@ def graph_from_graphml(
         raise InputError(f"{file} is XML but not readable GraphML ({reason}); write it again.") from error
     try:
         kept = dict(json.loads(g.graph.get(KEPT, "{}")))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: attribute {KEPT!r} of the graph is not JSON of an object; take it out.") from error
     g.graph.update({name: kept.get(name) for name in ("class_names", "n_features", "feature_type")})
     if kept.get(TARGETS):
@@ -215,7 +215,7 @@ def graph_from_graphml(
         try:
             row = json.loads(attribute[VECTOR])
             attribute[VECTOR] = row if isinstance(row, dict) else np.asarray(row, dtype=kind)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             where = f"{file}, node {node!r:.80}"
             raise InputError(f"{where}: its features are not a list of numbers in JSON; correct it.") from error
     try:

@@ -42,6 +42,11 @@ def graph_from_pyg(data: Any, name: str | None) -> Graph:
     if targets is not None:
         graph = graph.with_targets(targets, str(getattr(data, "target_name", None) or "y"))
     split, notes = _split(data, graph)
+    if attribute is not None and weight is None:
+        notes = [
+            *notes,
+            f"edge_attr of shape {tuple(attribute.shape)} was not used; an edge has one weight, edge_weight",
+        ]
     return replace(graph, split=split, notes=(*graph.notes, *notes))
 
 
@@ -102,7 +107,7 @@ def _features(x: Any) -> Features:
 def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
     """Return the split of the masks, if there are some of one split."""
     masks = [getattr(data, name, None) for name in MASKS]
-    if graph.target.values is None or masks[0] is None:
+    if graph.target.values is None or all(mask is None for mask in masks):
         return None, []
     part = np.full(graph.n_nodes, -1)
     for number, mask in enumerate(masks):
@@ -121,6 +126,8 @@ def _split(data: Any, graph: Graph) -> tuple[Split | None, list[str]]:
         if twice.size:
             raise InputError(f"Node {twice[0]} is in two masks; take it out of one of them.")
         part[chosen] = number
+    if masks[0] is None:  # then what is not kept for something else trains
+        part[(graph.strata >= 0) & (part < 0)] = 0
     return split_from_parts(part, graph.strata, graph.ids, "its masks")
 
 

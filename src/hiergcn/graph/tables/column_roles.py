@@ -32,6 +32,20 @@ LABEL = ("label", "class")
 SHOWN = 10  # columns in a sentence
 
 
+@dataclass(frozen=True)
+class Roles:
+    """The names of the columns by which a graph was read, and by which later tables are; None if there was none."""
+
+    id: str | None = None
+    ends: tuple[str, str] | None = None
+    weight: str | None = None
+    label: str | None = None
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any] | None) -> "Roles | None":
+        return None if saved is None else cls(**{**saved, "ends": saved["ends"] and tuple(saved["ends"])})
+
+
 class NodeOptions(TypedDict, total=False):
     """What is to be predicted, and the split: columns of the nodes, or attributes. None means to detect them."""
 
@@ -65,17 +79,28 @@ class CsvOptions(FrameOptions, total=False):
     """Between columns; guessed by default."""
     known: Sequence[FeatureColumn] | None
     """Columns of another table of nodes, by which these are encoded; a split is not read then."""
+    roles: Roles | None
+    """Names of the columns of other tables, by which these are read."""
 
 
 def checked_options(options: Mapping[str, Any], kind: type[NodeOptions], like: "Graph | None" = None) -> CsvOptions:
     """Return options, whose names must be those of their kind: Python does not check them."""
-    names = [name for name in kind.__annotations__ if name != "known"]
+    names = [name for name in kind.__annotations__ if name not in ("known", "roles")]
     for name in options:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             meant = f"did you mean {near[0]!r}? There are" if near else "there are"
             raise TypeError(f"There is no option {name!r}; {meant} {', '.join(names)}.")
-    return cast(CsvOptions, options if like is None else {**options, "known": like.columns})
+    given = cast(CsvOptions, options)
+    return given if like is None else read_like({**given, "known": like.columns}, like.roles)
+
+
+def read_like(options: CsvOptions, roles: Roles | None) -> CsvOptions:
+    """Return options by which tables are read like those that had these names of columns, if they had any."""
+    if roles is None:
+        return options
+    given = cast(CsvOptions, {name: value for name, value in options.items() if value is not None})
+    return {"id": roles.id, "ends": roles.ends, "weight": roles.weight, **given, "roles": roles}
 
 
 def node_option(options: CsvOptions) -> str | None:
@@ -100,7 +125,7 @@ class NodeColumns:
     def choose(cls, origin: Origin, columns: Sequence[str], options: CsvOptions) -> "NodeColumns":
         """Return the roles, by the names given or by usual names."""
         dropped = tuple(str(_pick(origin, columns, name)) for name in (options.get("drop") or ()))
-        known = options.get("known")
+        known, roles = options.get("known"), options.get("roles")
         features = {column.name for column in known or ()}
         left = [name for name in columns if name not in dropped]
         free = [name for name in left if name not in features]  # for roles that the caller gives no column
@@ -112,7 +137,8 @@ class NodeColumns:
         target = _pick(origin, left, options.get("target"))
         if target is not None and options.get("label") is not None:
             raise InputError("Both a label (classes) and a target (numbers) are named; give one of them.")
-        label = _pick(origin, left, options.get("label")) or (None if target is not None else _usual(free, LABEL))
+        usual = LABEL if roles is None else () if roles.label is None else (roles.label.lower(),)
+        label = _pick(origin, left, options.get("label")) or (None if target is not None else _usual(free, usual))
         aim = label or target
         split = _pick(origin, left, options.get("split"))
         if known is None and split is None:
@@ -150,7 +176,8 @@ class EdgeColumns:
             _pick(origin, columns, name) or _usual(columns, (usual or ())[k : k + 1]) for k, name in enumerate(given)
         ]
         free = [name for name in columns if name not in named]
-        weight = _pick(origin, columns, options.get("weight")) or _usual(free, (WEIGHT,))
+        by_usual_name = None if options.get("roles") else _usual(free, (WEIGHT,))
+        weight = _pick(origin, columns, options.get("weight")) or by_usual_name
         left = sorted((name for name in free if name != weight), key=lambda name: name == "")
         if len(left) < named.count(None):
             raise InputError(f"{origin}: one column beside {weight!r:.80}, but an edge has two ends; give both.")

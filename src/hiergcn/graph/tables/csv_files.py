@@ -32,6 +32,7 @@ from hiergcn.graph.tables.column_roles import (
     CsvOptions,
     EdgeColumns,
     NodeColumns,
+    Roles,
     node_option,
     shown_names,
     usual_ends,
@@ -150,7 +151,7 @@ def graph_name(edges: str | Path) -> str:
 def read_csv(edges: str | Path, nodes: str | Path | None = None, options: CsvOptions | None = None) -> CsvGraph:
     """Read both files; an `InputError` says what is wrong with them, and where."""
     options = options or CsvOptions()
-    if nodes is None and (name := node_option(options)):
+    if nodes is None and not options.get("roles") and (name := node_option(options)):
         raise InputError(f"Column {name!r} belongs to a file of nodes, and none is given; name it after the edges.")
     try:
         listed = None if nodes is None else _read_nodes(_opened(nodes, options), options)
@@ -195,7 +196,7 @@ def _read_nodes(file: TextFile | TableFile, options: CsvOptions) -> NodeTable:
     wanted = [name for name in file.names if name not in roles.dropped]
     text = roles.text | {column.name for column in known if column.is_word and column.name in wanted}
     table, file = file.read(wanted, text)
-    nodes = nodes_of(as_frame(table), file, roles, options)
+    nodes = nodes_of(as_frame(table, roles.text), file, roles, options)
     doubtful = isinstance(file, TextFile) and file.looks_like_data
     return replace(nodes, notes=(*nodes.notes, *_file_notes(file, doubtful)))
 
@@ -312,7 +313,12 @@ def graph_parts(edges: EdgeTable, nodes: NodeTable | None, name: str) -> dict[st
         notes.append(f"self-loops dropped: {loops:,}")
     if again:
         notes.append(f"rows that repeat an edge, in the same or the other direction, or have weight 0: {again:,}")
-    parts = {"adjacency": adjacency, "ids": ids, "name": name}
+    file = edges.origin
+    unnamed = edges.ids or (isinstance(file, TextFile) and not file.header and not file.commented_names)
+    roles = Roles(None, None if unnamed else edges.columns.ends, edges.columns.weight)
+    if nodes is not None:
+        roles = replace(roles, id=nodes.columns.id, label=nodes.columns.label)
+    parts = {"adjacency": adjacency, "ids": ids, "name": name, "roles": roles}
     if nodes is None:
         return parts | {"notes": (*edges.notes, *notes)}
     extra = len(ids) - len(nodes.ids)

@@ -35,6 +35,8 @@ THOUSANDS = r"\s*[-+]?\d{1,3}(?:,\d{3})?\s*"
 """Numbers such as 1,234: in a column of these alone, the comma may mean thousands or decimals."""
 WITH_UNIT = r"^\s*[-+]?\d[\d.,]*\s*([^\d\s]{1,10})\s*$"
 MOST_UNITS = 3
+MOST_NUMBERS, FEWEST_NUMBERS = 0.8, 6
+"""Share of numbers, and how many different ones, from which on a column of few entries is no category."""
 LARGEST = 1e19
 """Largest feature: the square of a larger one is infinite in single precision."""
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -231,8 +233,8 @@ class Boolean(Number):
         return np.asarray(column.astype(str).str.strip().str.lower().map(TRUTH), np.float64)
 
     def _numbers(self, column: "pd.Series[Any]") -> NDArray[np.float64]:
-        truth = self._truth(column)
-        return np.where(np.isnan(truth), super()._numbers(column), truth)
+        truth, numbers = self._truth(column), super()._numbers(column)
+        return np.where(np.isnan(truth) & np.isin(numbers, (0, 1)), numbers, truth)
 
     def decode(self, block: NDArray[Any], missing: NDArray[np.bool_] | None) -> Any:
         return pd.Series(super().decode(block, missing)).map({1.0: True, 0.0: False})
@@ -328,6 +330,7 @@ class Category(FeatureColumn):
 
     @classmethod
     def fit(cls, cells: Cells) -> Fitted:
+        _check_not_numbers(cells)
         column = cells.column
         values = tuple(sorted(set(as_text(column).dropna())))
         category = cls(str(column.name), len(values), int(column.isna().sum()), len(values) == 1, values=values)
@@ -396,18 +399,23 @@ def has_decimal_commas(column: "pd.Series[Any]") -> bool:
 
 
 def _check_not_numbers(cells: Cells) -> None:
-    """Refuse a column that is meant to hold numbers, but has entries that are none."""
-    column, texts = cells.column, cells.known
+    """Refuse a column that is meant to hold numbers, but has entries that are none.
+
+    Few different entries may be categories, such as 1, 2, 3 and 4+: then nearly all must be numbers, and several.
+    """
+    column, texts, n = cells.column, cells.known, len(cells.known)
+    most, different = (0.5, 0) if len(cells.words) > MOST_CATEGORIES else (MOST_NUMBERS, FEWEST_NUMBERS)
     whole = f"{cells.origin}, column {str(column.name)!r:.80}"
     with_comma = texts[texts.str.fullmatch(r"\s*[-+]?[\d.]*,\d+\s*")]
-    if len(with_comma) > 0.5 * len(texts):
+    if len(with_comma) > most * n and (len(with_comma) == n or with_comma.nunique() >= different):
         example, remedy = with_comma.iloc[0], "write decimals with a point, thousands without"
         raise InputError(f"{whole}: commas in numbers, such as {example!r:.60}; {remedy}.")
     units = texts.str.extract(WITH_UNIT, expand=False).dropna()
-    if len(units) > 0.5 * len(texts) and units.nunique() <= MOST_UNITS:
+    if len(units) > most * n and units.nunique() <= MOST_UNITS and texts[units.index].nunique() >= different:
         example = texts[units.index[0]]
         raise InputError(f"{whole}: numbers with units, such as {example!r:.60}; write the numbers alone.")
-    wrong = np.flatnonzero(column.notna().to_numpy() & np.isnan(cells.numbers))
-    if np.count_nonzero(~np.isnan(cells.numbers)) > wrong.size:
-        where, entry = cells.origin.at(wrong[0], column.name), str(column.iloc[wrong[0]])
+    is_number = ~np.isnan(cells.numbers) | column.index.isin(with_comma.index)
+    if np.count_nonzero(is_number) > most * n and column[is_number].nunique() >= different:
+        row = int(np.flatnonzero(column.notna().to_numpy() & np.isnan(cells.numbers))[0])
+        where, entry = cells.origin.at(row, column.name), str(column.iloc[row])
         raise InputError(f"{where}: {entry!r:.80} in a column of numbers; correct it or leave it blank.")

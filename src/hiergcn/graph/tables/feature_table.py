@@ -4,7 +4,8 @@
 number becomes the mean of the other table, and a new word is in none of the columns. Text makes the features sparse.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from hiergcn.errors import InputError
 from hiergcn.graph.tables.feature_columns import TEXT, Block, FeatureColumn, fit_column
 from hiergcn.graph.tables.text_columns import MISSING, Origin, as_text, factorized
+
+_PARTS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
     """
     notes: list[str] = []
     if known is None:
-        cells = _cells(table)
+        cells = _cells(table[natural_names(table.columns)])
         fitted = [fit_column(cells[name], origin) for name in cells.columns]
         has_text = any(column.kind == TEXT for _, column in fitted)
         for number, (block, column) in enumerate(fitted):
@@ -114,6 +117,11 @@ def read_features(table: pd.DataFrame, origin: Origin, known: Sequence[FeatureCo
             missing[:, number] = cells[column.name].isna().to_numpy()
     texts = {column.name: as_text(cells[column.name]).to_numpy() for column in columns if column.keeps_entries}
     return FeatureTable(matrix, tuple(columns), missing, texts, tuple(notes))
+
+
+def natural_names(names: Iterable[str]) -> list[str]:
+    """Return names of columns in the order that features have, whatever that of the columns: x2 before x10."""
+    return sorted(names, key=lambda name: [int(part) if part.isdecimal() else part for part in _PARTS.split(name)])
 
 
 def _cells(table: pd.DataFrame) -> pd.DataFrame:

@@ -208,7 +208,7 @@ def with_further_labels(graph: "Graph", path: str | Path, unknown: Sequence[str]
         raise InputError(
             f"{source} has no column named {' or '.join(LABEL)}; name the column of the labels so ({there})."
         )
-    table = as_frame(source.read(source.names, roles.text)[0])
+    table = as_frame(source.read(source.names, roles.text)[0], roles.text)
     ids, labels = table[roles.id].fillna("").str.strip(), table[roles.label]
     names: list[str] = []
     values: NDArray[Any]

@@ -152,11 +152,14 @@ def _json_lines(path: Path) -> TableFile:
             if not line.strip():
                 continue
             rows.append(None)
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 rows[-1] = json.loads(line)
             if not isinstance(rows[-1], dict):
                 raise InputError(f"{path}, line {number} is not a JSON object; write one object per line (JSON lines).")
-    frame = pd.DataFrame.from_records(rows)
+    columns = {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+    whole = [name for name, cells in columns.items() if pd.api.types.infer_dtype(cells, skipna=True) == "integer"]
+    exact = {name: pd.Series(columns[name], dtype=object) for name in whole if None in columns[name]}
+    frame = pd.DataFrame(columns | exact)
     return _named(path, "JSON lines", list(frame), lambda names: frame[names])
 
 
@@ -206,9 +209,17 @@ def _matrix_market(path: Path) -> TableFile:
     return _named(path, "Matrix Market", list(frame), lambda names: frame[names], nodes=every)
 
 
+CLOSED = {
+    "enable_external_access": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+}
+"""Settings of DuckDB for databases of others: their views read no other file and load nothing."""
+
+
 def _from_duckdb(file: Path, query: str, named: Path) -> Any:
     """Return the result of a query as an Arrow table; the user `named` the database or a table of it."""
-    with naming_duckdb_failure(named) as duckdb, duckdb.connect(str(file), read_only=True) as connection:
+    with naming_duckdb_failure(named) as duckdb, duckdb.connect(str(file), read_only=True, config=CLOSED) as connection:
         return connection.sql(query).to_arrow_table()
 
 

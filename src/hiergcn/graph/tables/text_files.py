@@ -14,7 +14,7 @@ import re
 import stat
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -354,5 +354,10 @@ def is_number(field: str) -> bool:
     return re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", field.strip(), re.IGNORECASE) is not None
 
 
-def as_frame(table: "pa.Table | pd.DataFrame") -> pd.DataFrame:
-    return table if isinstance(table, pd.DataFrame) else table.to_pandas()
+def as_frame(table: "pa.Table | pd.DataFrame", exact: Iterable[str]) -> pd.DataFrame:
+    """Return a frame; whole numbers in `exact` columns are kept beside missing ones, though no float holds them."""
+    if isinstance(table, pd.DataFrame):
+        return table
+    frame: pd.DataFrame = table.to_pandas()
+    exact = [name for name in exact if table[name].null_count]
+    return frame.assign(**{name: table[name].to_pandas(integer_object_nulls=True) for name in exact})
