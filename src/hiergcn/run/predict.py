@@ -119,23 +119,26 @@ class Model:
     def _applied(self, graph: Graph) -> tuple[Graph, NDArray[np.int64] | slice]:
         """Return a graph as the networks take it, and the way back; refuse one that they could only guess about."""
         seen = self.seen(graph)
+        by_ids = (
+            "" if self.ids_given and graph.ids_given else " Nodes are recognised by ids only if both graphs have some."
+        )
         models = [member.settings for member in self.members if member.uses_features]
         inductive = all(build_method(settings.method, settings.model).inductive for settings in models)
         if not inductive and not (seen.all() and seen.size == self.ids.size):
             raise InputError(
                 f"{self.members[0].settings.method} is transductive and {graph.name} has other nodes than the training "
-                "graph; fit again, or use a model with features."
+                f"graph; fit again, or use a model with features.{by_ids}"
             )
         structural = any(column.kind == STRUCTURAL for column in self.columns)  # made from the edges
         if structural and seen.mean() < MIN_KNOWN_NODES:
             raise InputError(
                 f"The model was trained on features made from the edges and needs at least half of the nodes it has "
-                f"seen; {graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features."
+                f"seen; {graph.name} has {seen.sum():,} of {graph.n_nodes:,}. Fit again, or add features.{by_ids}"
             )
         if not models and not self.training_nodes(graph)[0].size:
             raise InputError(
                 f"The answer of this run comes from labels alone, and {graph.name} has none of the nodes that had one; "
-                "fit again, or use a model with features."
+                f"fit again, or use a model with features.{by_ids}"
             )
         return in_order(self.encoded(graph))
 
